@@ -99,6 +99,7 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     if hasattr(features, "__fspath__"):
         features = os.fspath(features)
     named = features if sources.reads(features) else None  # by which the table is pickled
+    file, stamp = features, sources.stamp(features)
     if named is not None:
         features, kind = sources.opened(named)
         dtype = kind if dtype is None else dtype
@@ -129,9 +130,13 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
     pieces.map_for(features, device)
     table = _garner.Table(features, device, feature_cache, peer_cache, peers, scores, scales, group, timeout, dtype,
                           host_cache, file_cache)
-    return _face(table, library_of(source), dict(
+    face = _face(table, library_of(source), dict(
         features=source if named is None else named, feature_cache=feature_cache, peer_cache=peer_cache, peers=peers, scores=scores, device=device, scales=scales,
         group=group, timeout=timeout, dtype=dtype, host_cache=host_cache, file_cache=file_cache))
+    if stamp is not None:
+        face._file = (os.path.abspath(file[0]), file[1]) if isinstance(file, tuple) else os.path.abspath(file)
+        face._stamp = stamp
+    return face
 
 
 def put_rows(file: str | os.PathLike[str], ids: Any, rows: Any) -> None:

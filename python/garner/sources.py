@@ -33,6 +33,26 @@ def file_of(given: Any) -> Any:
     return given[0] if isinstance(given, tuple) else given
 
 
+def stamp(given: Any) -> tuple[int, ...] | None:
+    """What changes where a file, or that of (file, name), is written to or replaced; None: no such file."""
+    file = file_of(given)
+    if not isinstance(file, (str, bytes)):
+        return None
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def striped(file: Any) -> bool:
+    """Whether a feature file lists others, which hold its pages: puts change those."""
+    if not isinstance(file, (str, bytes)) or not os.fsdecode(file).endswith(".gnt"):
+        return False
+    with open(file, "rb") as head:
+        return head.read(52)[48:] == b"\xff" * 4
+
+
 def reads(given: Any) -> bool:
     """Whether it is a file that opened() reads, alone or as (file, name)."""
     found = split(given)

@@ -16,7 +16,7 @@ from . import _checks, _garner, notebook, sources
 from ._arguments import has_old_names, takes_old_names
 from ._garner import GatherRun, Shared
 from .arrays import addressed, library_of, numpy
-from .errors import IdError, InputError, UsageError
+from .errors import FileError, IdError, InputError, UsageError
 
 if TYPE_CHECKING:  # none of these is needed to run
     import numpy.typing as npt
@@ -80,6 +80,9 @@ class Tiered(Generic[Rows]):
         self._row_shape: tuple[int, ...] = table.shape[1:]
         self._made = made  # the arguments of tiered(), to make it again in another process
         self.last: GatherRun | None = None  # of the last gather
+        self._file: Any = None  # that it was made of, and its stamp then
+        self._stamp: tuple[int, ...] | None = None
+        self._moves = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -174,7 +177,43 @@ class Tiered(Generic[Rows]):
         return self._twin(self._table, self._made)
 
     def _twin(self, table: _garner.Table, made: dict[str, Any]) -> Self:
-        return cast("Self", makers["face"](table, self._source, made))
+        twin = cast("Self", makers["face"](table, self._source, made))
+        twin._file, twin._stamp, twin._moves = self._file, self._stamp, self._moves
+        return twin
+
+    @property
+    def version(self) -> int:
+        """1, and one more with each refresh() that moved to a newer state of its file."""
+        return self._moves + 1
+
+    def refresh(self) -> bool:
+        """Moves to what its file holds now, if it was replaced (a rename) or written to (put_rows) since: True if it moved.
+
+        Until then its rows are those of the file that was opened, also under a new file of that name. Two exceptions: rows that stay in the file
+        (.gnt, host_cache) are InputError once it has changed, and put_rows changes the rows of a mapped .npy file (device 'cpu') at once.
+        A gather reads one version; loaders keep the one that they were made with. The old version and the new are in memory for a moment.
+        Errors, after which the table is at its version still: UsageError for a table of no file, of a group or of a striped .gnt;
+        FileError where the file was removed; InputError for another shape or dtype, or where it is being written to.
+        """
+        if self._stamp is None or self._made["group"] is not None:
+            raise UsageError("refresh: this table is " + ("of a group of processes" if self._made["group"] is not None else "made of no file")
+                             + "; make it again")
+        name = os.fsdecode(sources.file_of(self._file))
+        for _ in range(3):
+            now = sources.stamp(self._file)
+            if now is None:
+                raise FileError(f"{name}: was removed, and the table stays at version {self.version}; write the file, then refresh")
+            if sources.striped(self._file):
+                raise UsageError(f"refresh: {name} is striped over several files; make the table again")
+            if now == self._stamp:
+                return False
+            table = makers["tiered"](**{**self._made, "features": self._file})._table
+            if (table.shape, table.kind) != (self._table.shape, self._table.kind):
+                raise InputError(f"{name}: is now {table.shape} {table.kind}, and the table is {self._table.shape} {self._table.kind}; make another")
+            if sources.stamp(self._file) == now:
+                self._table, self._stamp, self._moves = table, now, self._moves + 1
+                return True
+        raise InputError(f"{name}: is being written to, and the table stays at version {self.version}; refresh it afterwards")
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         made = dict(self._made)
@@ -318,17 +357,17 @@ class Tiered(Generic[Rows]):
         return TierRows(found)
 
     def _gather(self, library: Any, batches: list[Any], outs: list[Any] | None = None, dtype: Any = None, **how: Any) -> list[Any]:
+        table = self._table  # refresh() may put another here meanwhile
         ids = [library.ids(batch, len(self)) for batch in batches]
         shapes = [tuple(i.shape) + self._row_shape for i in ids]
-        to, kind = _conversion(dtype, self._table.kind)
+        to, kind = _conversion(dtype, table.kind)
         outs = outs or [None] * len(ids)
         for out, shape in zip(outs, shapes):
             if out is not None and not (library.whole(out) and tuple(out.shape) == shape and out.dtype == library.row_type(kind)):
                 raise UsageError(f"out: is {tuple(getattr(out, 'shape', ()))} {getattr(out, 'dtype', type(out).__name__)}; give a contiguous "
                                  f"array of shape {shape} and {library.row_type(kind)}, of the library of ids")
-        near, to_where, stream, done = library.bring(self._table.device_index, ids, outs, shapes, kind)
-        self.last = self._table.gather([addressed(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
-                                       **how)
+        near, to_where, stream, done = library.bring(table.device_index, ids, outs, shapes, kind)
+        self.last = table.gather([addressed(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream, **how)
         return cast("list[Any]", done())
 
 

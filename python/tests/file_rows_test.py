@@ -4,6 +4,7 @@ import pathlib
 import pickle
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -81,6 +82,92 @@ class FileRows(unittest.TestCase):
         wrong = garner.tiered(self.at / "rows.gnt", device="cpu", host_cache="16KiB", file_cache="16KiB")
         with self.assertRaisesRegex(garner.InputError, r"rows\.gnt: row \d+, page 1: "):
             wrong[:200]
+
+    def test_a_table_moves_to_the_next_version_when_it_is_told_to(self):
+        places = [dict(device="cpu"), dict(device="simulated", feature_cache="16KiB"),
+                  dict(device="simulated", feature_cache="4KiB", peers=[0, 1], peer_cache="8KiB"),
+                  dict(device="cpu", host_cache="16KiB"), dict(device="simulated", feature_cache="16KiB", host_cache="16KiB")]
+        for how in places + [dict(feature_cache="16KiB")] * bool(garner.info()["devices"]):
+            with self.subTest(**how):
+                file, fresh = self.at / "versions.npy", self.at / "fresh.npy"
+                np.save(file, self.rows)
+                t = garner.tiered(file, **how)
+                beside = t.for_device(how.get("device", 0))
+                self.assertEqual((t.version, t.refresh(), t.version), (1, False, 1))
+                np.testing.assert_array_equal(t.numpy(), self.rows)
+                np.save(fresh, self.rows + 1)
+                os.replace(fresh, file)
+                if "host_cache" in how:
+                    with self.assertRaisesRegex(garner.InputError, "versions.npy: was replaced or removed"):
+                        t.numpy()
+                else:
+                    np.testing.assert_array_equal(t.numpy(), self.rows)  # the file that it opened
+                self.assertEqual((t.refresh(), t.refresh(), t.version, beside.version), (True, False, 2, 1))
+                np.testing.assert_array_equal(t.numpy(), self.rows + 1)
+                ids = np.array([5, 1023, 0, 700])
+                garner.put_rows(file, ids, self.rows[ids] - 1)
+                self.assertEqual((t.refresh(), beside.refresh(), t.version), (True, True, 3))
+                now = self.rows + 1
+                now[ids] = self.rows[ids] - 1
+                np.testing.assert_array_equal(t.numpy(), now)
+                np.testing.assert_array_equal(beside.numpy(), now)
+                np.save(fresh, self.rows[:, :3])
+                os.replace(fresh, file)
+                with self.assertRaisesRegex(garner.InputError, r"versions.npy: is now \(1024, 3\) float32, and the table is \(1024, 40\) float32"):
+                    t.refresh()
+                os.remove(file)
+                with self.assertRaisesRegex(garner.FileError, "versions.npy: was removed, and the table stays at version 3"):
+                    t.refresh()
+                if "host_cache" not in how:
+                    np.testing.assert_array_equal(t.numpy(), now)
+        with self.assertRaisesRegex(garner.UsageError, "made of no file"):
+            garner.tiered(self.rows, device="cpu").refresh()
+
+    def test_who_gathers_while_a_table_moves_sees_one_version(self):
+        file, fresh = self.at / "moving.npy", self.at / "fresh.npy"
+        np.save(file, np.zeros((1024, 40), np.float32))
+        t = garner.tiered(file, device="simulated", feature_cache="16KiB")
+        seen, ended = [], threading.Event()
+
+        def read():
+            while not ended.is_set():
+                rows = t[np.arange(1024)]
+                seen.append((rows.min(), rows.max()))
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        try:
+            for version in range(1, 20):
+                np.save(fresh, np.full((1024, 40), version, np.float32))
+                os.replace(fresh, file)
+                self.assertTrue(t.refresh())
+                self.assertEqual(t[[7]][0, 0], version)
+        finally:
+            ended.set()
+            for reader in readers:
+                reader.join()
+        self.assertGreater(len({low for low, _ in seen}), 1)
+        self.assertTrue(all(low == high for low, high in seen))
+
+    @unittest.skipUnless(program and os.path.exists(program), "needs the program, in GARNER_PROGRAM")
+    def test_a_feature_file_has_versions_too(self):
+        file = self.at / "versions.gnt"
+        subprocess.run([program, "convert", self.at / "rows.npy", file], check=True, capture_output=True)
+        for how in dict(device="cpu", host_cache="16KiB"), dict(device="simulated", feature_cache="16KiB", host_cache="16KiB"):
+            t = garner.tiered(file, **how)
+            was = t.numpy()
+            garner.put_rows(file, [3, 1000], was[[3, 1000]] + 1)
+            with self.assertRaisesRegex(garner.InputError, "was written to since it was opened"):
+                t.numpy()
+            self.assertTrue(t.refresh())
+            was[[3, 1000]] += 1
+            np.testing.assert_array_equal(t.numpy(), was)
+        with open(file, "r+b") as head:
+            head.seek(48)
+            head.write(b"\xff" * 4)
+        with self.assertRaisesRegex(garner.UsageError, "striped over several files"):
+            t.refresh()
 
     def test_refusals(self):
         with self.assertRaisesRegex(garner.UsageError, "of tables that stay in a file"):
