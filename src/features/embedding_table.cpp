@@ -126,7 +126,8 @@ struct embedding::impl {
   void open_file() {
     if (o.feature_cache || !o.scores.empty())
       fail(errc::usage, "a table in a file keeps rows in host memory; use host_cache, without feature_cache and scores");
-    std::uint64_t const record = records.rows.stride, free = host_memory_now().free(), wanted = o.host_cache.value_or(free / 2) / record;
+    std::uint64_t const record = records.rows.stride, free = std::min(host_memory_now().free(), host_budget().left()),
+                        wanted = o.host_cache.value_or(free / 2) / record;
     if (wanted == 0)
       fail(errc::usage, "a host cache of {} bytes for rows of {} with their state; use more", o.host_cache.value_or(free / 2), record);
     std::uint64_t const kept = std::min(wanted, rows);

@@ -12,6 +12,7 @@
 #include "core/fail.hpp"
 #include "features/file_tables.hpp"
 #include "garner/embedding.hpp"
+#include "memory/budget.hpp"
 #include "refused.hpp"
 #include "storage/file_changes.hpp"
 #include "support.hpp"
@@ -139,6 +140,24 @@ TEST_P(trained_file_test, says_what_is_wrong_and_loses_nothing) {
   std::ofstream(file) << "something else";
   EXPECT_TRUE(refused(errc::input, "", [&] { in_file(file, 50, o); }));
   EXPECT_TRUE(refused(errc::io, "", [&] { in_file(folder.at("none/rows.gne").string(), 50, o); }));
+}
+
+// Without a size of its own the cache is within the limit of memory.
+TEST_P(trained_file_test, a_limit_of_memory_bounds_the_cache) {
+  a_folder const folder;
+  embedding_options o = options(row_optimizer::sgd);
+  std::uint64_t const record = embedding(1, 64, o).record_bytes();
+  o.file = folder.at("rows.gne");
+  embedding(20000, 64, o);
+  budget& host = host_budget();
+  std::uint64_t const limit = host.limit();
+  host.set_limit(host.used() + (2u << 20));
+  {
+    embedding const e(20000, 64, o);
+    EXPECT_LE(e.tiers()[tier::host], (1u << 20) / record);
+    EXPECT_GT(e.tiers()[tier::host], (1u << 19) / record);
+  }
+  host.set_limit(limit);
 }
 
 // A file may not grow beyond a limit, as on a full disk: the flush fails, and goes on once there is room.
