@@ -263,6 +263,9 @@ def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: i
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
+def _convert_rows(source: object, file: object) -> None:
+    """Rows of an .npy or feature file as the other."""
+
 def _convert(source: object, file: object, **options: object) -> GraphInfo:
     """garner.convert of a file that is not a table."""
 

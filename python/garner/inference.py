@@ -13,9 +13,7 @@ import importlib
 import inspect
 import json
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -27,11 +25,11 @@ from . import _checks
 from ._garner import Graph
 from .batches import loader
 from .errors import FileError, KindError, UsageError
+from .kept_rows import InFile, InMemory, between, require_writable, result_in, unlink, writing
 from .making import tiered
-from .pipeline import bytes_of, device_of, warn_once
+from .pipeline import bytes_of, device_of
 from .progress import showing
-from .results import node_column
-from .whole_rows import Behind, WholeRows
+from .whole_rows import Behind, WholeRows, host_tensor
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
 _seconds = 10.0  # between two notes of a checkpoint
@@ -50,10 +48,11 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     (2, edges) leads from neighbors to nodes; the rows of the first nodes count. It runs in eval mode without gradients; GCNConv takes the degrees of the
     whole graph
     features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens
-    out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, or in .parquet (columns 'node', by id or by name, and
+    out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, .gnt or .parquet (columns 'node', by id or by name, and
     'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
     classes: the position of the largest score of each node: int64, shape (nodes,)
-    All edges count the same: the layers do not get the weights of the graph
+    A graph with edge weights: layers that take edge_weight (GCNConv, GraphConv), or edge_attr and have edge_dim 1 (GATConv), get them; so do functions
+    (x, edge_index, edge_weight), by the name of that argument (without weights in the graph: ones); one by the name nodes gets how many nodes count
     side: the neighbors are the sources of in-edges ('in'), or the targets of out-edges ('out'), as in training
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
@@ -61,21 +60,20 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all), in nodes times layers, after each mini-batch. What it raises ends the work
     Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
     """
-    layers, modules, convs = _layers_of(model)
+    given: list[_Weights] = []
+    layers, modules, convs = _layers_of(model, given)
     if not isinstance(graph, Graph):
         raise KindError(f"graph is {_checks.told(graph)}; give a garner.Graph")
     if side not in ("in", "out"):
         raise UsageError(f"side={side!r}: use 'in' or 'out'")
     target = None if out is None else os.fspath(out)
-    if target is not None and not target.endswith((".npy", ".parquet")):
-        raise UsageError(f"out={target!r}: use a name that ends in .npy or .parquet")
+    if target is not None and not target.endswith((".npy", ".gnt", ".parquet")):
+        raise UsageError(f"out={target!r}: use a name that ends in .npy, .gnt or .parquet")
     n = graph.info.num_nodes
     rows = tiered(features) if isinstance(features, (str, os.PathLike)) else features
     _checks.rows(rows, "features", n)
     if len(rows) != n:
         raise UsageError(f"features: {len(rows)} rows for a graph of {n} nodes; give one row per node")
-    if graph.info.weights != "none":
-        warn_once("garner.infer: the graph has edge weights, which are not given to the layers; leave them out of the graph to silence this")
     of_model = next((str(p.device) for m in modules for p in m.parameters()), None)
     device = device_of(of_model if device is None else device, [rows])
     size = max(256, min(65536, (1 << 20) // (graph.info.num_edges // max(n, 1) + 1))) if batch_size is None else _checks.number(batch_size, "batch_size")
@@ -87,17 +85,21 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     kept = None if checkpoint is None else _Checkpoint(os.fspath(checkpoint), graph, modules, len(layers),
                                                        (size, side, classes, *_told(model), _seen(features)))
     if target is not None:
-        _require_writable(target, graph)
+        require_writable(target, graph)
     narrow = any(p.dtype == torch.bfloat16 for m in modules for p in m.parameters())
 
+    weighted = graph.info.weights != "none"
+
     def batches(x: Any, first: int = 0) -> Iterator[Any]:
-        yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side)
+        yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side,
+                          edge_ids=weighted)
 
     with contextlib.ExitStack() as ends, torch.no_grad():
         ends.enter_context(_evaluating(modules))
         show = ends.enter_context(showing(progress))
         whole = WholeRows(graph, side, device, convs, memory)
-        degrees = _Degrees(ends, modules, batches, n, whole)
+        degrees = _Weights(ends, modules, convs, batches, graph, whole)
+        given.append(degrees)
 
         def narrowed(x: Any) -> Any:
             return x.to(torch.bfloat16) if narrow and x.dtype == torch.float32 else x  # as it was before a file
@@ -107,7 +109,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
             for batch in batches(x, first):
                 degrees.batch, x = batch, narrowed(batch.x)
                 found = layer(x.clone() if first == begin else x, batch.edge_index, batch.batch_size)  # layers may work in place
-                if first == begin:
+                if first == begin and not getattr(layer, "pairs", False):
                     _require_one_hop(k, layer, x, batch, found)
                 first += batch.batch_size
                 yield found
@@ -123,9 +125,9 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
                 found = found.argmax(-1) if last and classes else found
                 if into is None:
                     shape = (n, *found.shape[1:])
-                    into = kept.place(k, shape, found.dtype) if kept else _result(target, graph, shape, found.dtype, ends) if last else _between(
+                    into = kept.place(k, shape, found.dtype) if kept else result_in(target, graph, shape, found.dtype, ends) if last else between(
                         found, n, memory, scratch, ends)
-                    into = into if kept or isinstance(into, _Tensor) and into.whole.is_cuda else Behind(into)
+                    into = into if kept or isinstance(into, InMemory) and into.whole.is_cuda else Behind(into)
                 into.put(first, found)
                 first += len(found)
                 if kept:
@@ -139,12 +141,12 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         if kept is None:
             return rows
         stored = np.load(kept.file(len(layers) - 1), mmap_mode="r")
-        to = _result(target, graph, stored.shape, torch.from_numpy(stored[:0].copy()).dtype, ends)
+        to = result_in(target, graph, stored.shape, torch.from_numpy(stored[:0].copy()).dtype, ends)
         for first in range(0, n, size):
             to.put(first, torch.from_numpy(stored[first:first + size].copy()))
-        result = to.finish()
+        found = to.finish()
         kept.clear()
-        return result
+        return found
 
 
 def _require_one_hop(k: int, layer: Any, x: torch.Tensor, batch: Any, found: torch.Tensor) -> None:
@@ -164,7 +166,7 @@ def _require_same(k: int, again: torch.Tensor, found: torch.Tensor) -> None:
                          "that does not, as SAGEConv, GINConv, GATConv or GCNConv (as a module of the list), and nothing over all rows of a call")
 
 
-def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module], list[Any]]:
+def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch.nn.Module], list[Any]]:
     """A function (x, edge_index, nodes) -> rows of these nodes for each layer; the modules in them; and what alone reads edges in each, if it comes
     first."""
     if hasattr(model, "inference_per_layer"):
@@ -185,7 +187,7 @@ def _layers_of(model: Any) -> tuple[list[Any], list[torch.nn.Module], list[Any]]
             groups[-1].append(one)
         if not any(map(_reads_edges, groups[0])):
             raise UsageError("model: no layer takes edge_index; give at least one that does, as SAGEConv")
-        made, convs = [_in_order(group) for group in groups], [group[0] for group in groups]
+        made, convs = [_in_order(group, given) for group in groups], [group[0] for group in groups]
     else:
         raise KindError(f"model is {_checks.told(model)}; give a model of PyG's BasicGNN, or a list of its layers")
     for part in (part for module in modules for part in module.modules()):
@@ -212,13 +214,19 @@ def _reads_edges(one: Any) -> bool:
     return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 1
 
 
-def _in_order(group: list[Any]) -> Callable[[Any, Any, int], Any]:
+def _in_order(group: list[Any], given: list[_Weights]) -> Callable[[Any, Any, int], Any]:
+    """given: once it is there, what edges weigh."""
+    functions = {k: inspect.signature(one).parameters for k, one in enumerate(group) if inspect.isroutine(one) and _reads_edges(one)}
+
     def layer(x: Any, edge_index: Any, nodes: int) -> Any:
-        for one in group:
-            x = one(x, edge_index) if _reads_edges(one) else one(x)
+        for k, one in enumerate(group):
+            more = {name: nodes if name == "nodes" else given[0].of(edge_index, name == "edge_attr") for name in functions.get(k, ())
+                    if name in ("nodes", "edge_weight", "edge_attr")}
+            x = one(x, edge_index, **more) if _reads_edges(one) else one(x)
             if not isinstance(x, torch.Tensor) or x.ndim < 1 or len(x) < nodes:
                 raise UsageError(f"model: {type(one).__name__} returned {_checks.told(x)} for {nodes} nodes; a tensor with a row for each is wanted")
         return x[:nodes]
+    setattr(layer, "pairs", any("nodes" in takes for takes in functions.values()))  # which may have no rows for the neighbors
     return layer
 
 
@@ -234,38 +242,74 @@ def _evaluating(modules: list[torch.nn.Module]) -> Iterator[None]:
             part.training = True
 
 
-class _Degrees:
-    """GCNConv weighs an edge by the degrees of both ends in the whole graph; a mini-batch has all edges of its nodes, not those of their neighbors."""
+class _Weights:
+    """What edges weigh in the layers. GCNConv weighs an edge by the degrees of both ends in the whole graph besides; a mini-batch has all edges of its nodes,
+    not those of their neighbors."""
 
-    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], batches: Callable[..., Iterator[Any]], nodes: int,
+    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], convs: list[Any], batches: Callable[..., Iterator[Any]], graph: Graph,
                  whole: WholeRows) -> None:
         self.batch: Any = None
-        self.counts: Any = None  # of plain edges, and of loops, by target
-        for module in (part for one in modules for part in one.modules()):
-            conv: Any = module
+        self.batches, self.graph, self.whole, there = batches, graph, whole, graph.info.weights != "none"
+        self.values: torch.Tensor | None = None  # of all edges in the order of csr(side); made at their first use
+        self.counts: dict[bool, torch.Tensor] = {}  # by target: the weight of plain edges, of loops, and of the loop that stays (-1: without)
+        for conv in convs if there else ():
+            takes = inspect.signature(conv.forward).parameters if isinstance(conv, torch.nn.Module) else ()
+            name = "edge_weight" if "edge_weight" in takes else "edge_attr" if "edge_attr" in takes and getattr(conv, "edge_dim", None) == 1 else ""
+            if name:
+                ends.callback(conv.register_forward_pre_hook(lambda _, args, kwargs, name=name: self._give(name, args, kwargs), with_kwargs=True).remove)
+        for conv in (part for one in modules for part in one.modules()):
             if not any(base.__name__ == "GCNConv" for base in type(conv).__mro__) or not conv.normalize:
                 continue
-            if self.counts is None:
-                self.counts = whole.counts()
-            if self.counts is None:
-                self.counts = torch.zeros(2, nodes)
-                first = 0
-                for batch in batches(None):
-                    source, target = batch.edge_index
-                    for row, of in enumerate((source != target, source == target)):
-                        self.counts[row, first:first + batch.batch_size] = torch.bincount(target[of], minlength=batch.batch_size)[:batch.batch_size].cpu()
-                    first += batch.batch_size
-            hook = conv.register_forward_pre_hook(self._weigh, with_kwargs=True)
-            conv.normalize = False
-            ends.callback(hook.remove)
+            weighted = there and any(conv is one for one in convs)
+            whole.scales[conv] = self._scales(conv, self._counted(weighted), weighted)
+            ends.callback(conv.register_forward_pre_hook(self._weigh, with_kwargs=True).remove)
             ends.callback(setattr, conv, "normalize", True)
-            whole.scales[conv] = self._scales(conv, *self.counts)
+            setattr(conv, "normalize", False)
+
+    def of(self, edge_index: torch.Tensor, columns: bool = False) -> torch.Tensor:
+        """What the edges of this mini-batch weigh, and 1 for those behind them."""
+        found = torch.ones(edge_index.shape[1], device=edge_index.device)
+        if self.graph.info.weights != "none":
+            if self.values is None:
+                self.values = host_tensor(self.graph.csr(self.whole.side)[2]).float()
+            ids = self.batch.e_id
+            found[:len(ids)] = self.values[ids.cpu()].to(found.device)
+        return found[:, None] if columns else found
+
+    def _give(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        if self.batch is None or len(args) > 2 or name in kwargs:
+            return None
+        weights = self.of(args[1], name == "edge_attr")
+        return args, {**kwargs, name: weights.to(args[0].dtype)}
+
+    def _counted(self, weighted: bool) -> torch.Tensor:
+        if weighted not in self.counts:
+            found = self.whole.counts(weighted)
+            if found is None:
+                found, first, before = torch.zeros(3, self.graph.info.num_nodes), 0, self.batch
+                for self.batch in self.batches(None):
+                    found[:, first:first + self.batch.batch_size] = self._of_batch(weighted)
+                    first += self.batch.batch_size
+                self.batch = before
+            self.counts[weighted] = found
+        return self.counts[weighted]
+
+    def _of_batch(self, weighted: bool) -> torch.Tensor:
+        source, target = self.batch.edge_index
+        weights = self.of(self.batch.edge_index) if weighted else torch.ones(len(source), device=source.device)
+        found = torch.zeros(3, self.batch.batch_size, device=source.device)
+        for row, of in enumerate((source != target, source == target)):
+            found[row].index_add_(0, target[of], weights[of])
+        found[2] = -1
+        found[2][target[of]] = weights[of]
+        return found.cpu()
 
     @staticmethod
-    def _scales(conv: Any, others: torch.Tensor, loops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _scales(conv: Any, counts: torch.Tensor, weighted: bool) -> tuple[torch.Tensor, torch.Tensor]:
         """By what each node's edges are multiplied, at both ends, and its loop's weight besides."""
+        others, loops, kept = counts
         if conv.add_self_loops:  # one of each node; a loop that is there keeps its weight
-            loops = torch.where(loops > 0, 1.0, _loop_weight(conv.improved))
+            loops = torch.where(kept >= 0, kept, (2.0 if conv.improved else 1.0) if weighted else _loop_weight(conv.improved))
         degrees = others + loops
         return degrees.pow(-0.5).masked_fill(degrees == 0, 0.0), loops
 
@@ -273,14 +317,18 @@ class _Degrees:
         if self.batch is None:
             return None
         x, edge_index = args[0], args[1] if len(args) > 1 else kwargs["edge_index"]
-        counts = self.counts[:, self.batch.n_id.to(self.counts.device)]
-        scale, loops = (part.to(x.device, x.dtype) for part in self._scales(conv, *counts))
+        given = args[2] if len(args) > 2 else kwargs.get("edge_weight")
+        counts = self._counted(given is not None)
+        counts = counts[:, self.batch.n_id.to(counts.device)]
+        scale, loops = (part.to(x.device, x.dtype) for part in self._scales(conv, counts, given is not None))
         source, target = edge_index
         if conv.add_self_loops:
             plain = source != target
             itself = torch.arange(len(x), device=x.device)
+            given = None if given is None else torch.cat([given[plain].to(x.dtype), loops.new_ones(len(x))])
             source, target = torch.cat([source[plain], itself]), torch.cat([target[plain], itself])
         weights = scale[source] * scale[target]
+        weights = weights if given is None else weights * given.to(x.dtype)
         if conv.add_self_loops:
             weights[-len(x):] *= loops
         return (x, torch.stack([source, target])), {"edge_weight": weights}
@@ -290,109 +338,6 @@ def _loop_weight(improved: bool) -> float:
     """The weight of the loop that GCNConv adds: 2 if improved, but 1 in versions of PyG that lose it where edges have no weights."""
     norm: Any = importlib.import_module("torch_geometric.nn.conv.gcn_conv").gcn_norm
     return 1.0 if float(norm(torch.tensor([[0], [1]]), None, 2, improved)[1][0]) > 0.5 else 2.0  # 1 / sqrt(w (w + 1)) of the edge
-
-
-class _Tensor:
-    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: Any = "cpu") -> None:
-        self.whole = torch.empty(shape, dtype=dtype, device=device) if device != "cpu" or dtype == torch.bfloat16 else (
-            torch.from_numpy(np.empty(shape, torch.empty(0, dtype=dtype).numpy().dtype)))  # of NumPy, which asks for huge pages
-
-    def put(self, first: int, rows: torch.Tensor) -> None:
-        self.whole[first:first + len(rows)] = rows
-
-    def finish(self) -> Any:
-        return self.whole
-
-
-class _File:
-    """A .npy file that is written in place. bfloat16, which NumPy lacks, becomes float32."""
-
-    def __init__(self, file: str, shape: tuple[int, ...], dtype: torch.dtype, keep: bool = False, name: str = "") -> None:
-        self.file, self.name = file, name or file
-        self.dtype = torch.float32 if dtype == torch.bfloat16 else dtype
-        try:
-            self.whole = np.lib.format.open_memmap(file, "r+") if keep else np.lib.format.open_memmap(
-                file, "w+", torch.empty(0, dtype=self.dtype).numpy().dtype, shape)
-            if not keep:
-                os.posix_fallocate(fd := os.open(file, os.O_RDWR), 0, os.path.getsize(file))  # a full disk is an error now, not a signal later
-                os.close(fd)
-        except OSError as e:
-            raise FileError(f"{self.name}: cannot be written: {e.strerror or e}") from None
-
-    def put(self, first: int, rows: torch.Tensor) -> None:
-        self.whole[first:first + len(rows)] = rows.to("cpu", self.dtype).numpy()
-
-    def flush(self) -> None:
-        self.whole.flush()
-
-    def finish(self) -> Any:
-        self.whole.flush()
-        if self.name != self.file:
-            os.replace(self.file, self.name)
-            return self.name
-        return tiered(self.file)
-
-
-class _Parquet:
-    def __init__(self, file: str, graph: Graph, shape: tuple[int, ...], name: str) -> None:
-        _checks.installed("garner.infer(out='....parquet')", "pyarrow")
-        self.pa: Any = importlib.import_module("pyarrow")
-        self.file, self.name, self.nodes = file, name, node_column(graph)
-        self.column = "class" if len(shape) == 1 else "embedding"
-        self.writer: Any = None
-
-    def put(self, first: int, rows: torch.Tensor) -> None:
-        pa, values = self.pa, (rows.float() if rows.dtype == torch.bfloat16 else rows).cpu().numpy()
-        column = pa.array(values) if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values[0].size)
-        table = pa.table({"node": self.nodes[first:first + len(rows)], self.column: column})
-        try:
-            if self.writer is None:
-                self.writer = importlib.import_module("pyarrow.parquet").ParquetWriter(self.file, table.schema)
-            self.writer.write_table(table)
-        except OSError as e:
-            raise FileError(f"{self.name}: cannot be written: {e.strerror or e}") from None
-
-    def finish(self) -> Any:
-        self.writer.close()
-        os.replace(self.file, self.name)
-        return self.name
-
-
-def _result(target: str | None, graph: Graph, shape: tuple[int, ...], dtype: torch.dtype, ends: contextlib.ExitStack) -> Any:
-    if target is None:
-        return _Tensor(shape, dtype)
-    part = f"{target}.part-{os.getpid()}"
-    ends.callback(_unlink, part)  # once it is whole it has another name
-    return _Parquet(part, graph, shape, target) if target.endswith(".parquet") else _File(part, shape, dtype, name=target)
-
-
-def _between(found: torch.Tensor, nodes: int, memory: int, scratch: Any, ends: contextlib.ExitStack) -> Any:
-    """Where the rows of a layer go, of which these are the first; those of the layer before stay meanwhile."""
-    shape, size = (nodes, *found.shape[1:]), nodes * found[0].numel() * found.element_size()
-    if found.is_cuda and 4 * size <= torch.cuda.mem_get_info(found.device)[0]:
-        return _Tensor(shape, found.dtype, found.device)
-    if 2 * size <= memory:
-        return _Tensor(shape, found.dtype)
-    try:
-        folder = tempfile.mkdtemp(prefix="garner-", dir=scratch)
-    except OSError as e:
-        raise FileError(f"{scratch}: cannot be used for scratch files: {e.strerror}") from None
-    ends.callback(shutil.rmtree, folder, ignore_errors=True)
-    return _File(os.path.join(folder, "rows.npy"), shape, found.dtype)
-
-
-def _require_writable(target: str, graph: Graph) -> None:
-    """Now, and not after the last layer."""
-    part = f"{target}.part-{os.getpid()}"
-    try:
-        with open(part, "wb"):
-            pass
-        os.unlink(part)
-    except OSError as e:
-        raise FileError(f"{target}: cannot be written: {e.strerror}") from None
-    if target.endswith(".parquet"):
-        _checks.installed("garner.infer(out='....parquet')", "pyarrow")
-        node_column(graph)
 
 
 def _told(model: Any) -> list[Any]:
@@ -416,11 +361,6 @@ def _seen(features: Any) -> Any:
     for part in torch.split(rows.reshape(len(rows), -1), 1 << 16):
         digest.update(part.contiguous().view(torch.uint8).numpy().tobytes())
     return shape, str(rows.dtype), digest.hexdigest()
-
-
-def _unlink(file: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(file)
 
 
 def _free_memory() -> int:
@@ -464,10 +404,10 @@ class _Checkpoint:
         at, rows = self.position
         return rows if layer == at else 0 if layer > at else np.load(self.file(layer), mmap_mode="r").shape[0]
 
-    def place(self, layer: int, shape: tuple[int, ...], dtype: torch.dtype) -> _File:
-        return _File(self.file(layer), shape, dtype, keep=self.position[0] == layer and self.position[1] > 0)
+    def place(self, layer: int, shape: tuple[int, ...], dtype: torch.dtype) -> InFile:
+        return InFile(self.file(layer), shape, dtype, keep=self.position[0] == layer and self.position[1] > 0)
 
-    def note(self, layer: int, rows: int, into: _File) -> None:
+    def note(self, layer: int, rows: int, into: InFile) -> None:
         whole = rows == len(into.whole)
         if not whole and time.monotonic() - self.noted < _seconds:
             return
@@ -476,13 +416,15 @@ class _Checkpoint:
         self._write()
 
     def _write(self) -> None:
-        with open(self.file() + ".new", "w", encoding="utf-8") as to:
-            json.dump({"key": self.key, "layer": self.position[0], "rows": self.position[1]}, to)
-        os.replace(self.file() + ".new", self.file())
+        new = self.file() + ".new"
+        with writing(self.file(), new):
+            with open(new, "w", encoding="utf-8") as to:
+                json.dump({"key": self.key, "layer": self.position[0], "rows": self.position[1]}, to)
+            os.replace(new, self.file())
         self.noted = time.monotonic()
 
     def clear(self) -> None:
         for file in [self.file(), *(self.file(layer) for layer in range(self.layers))]:
-            _unlink(file)
+            unlink(file)
         with contextlib.suppress(OSError):
             os.rmdir(self.folder)

@@ -27,7 +27,7 @@ _most_edges = 1 << 26  # of a chunk, unless one node has more
 
 def onto(device: torch.device, rows: torch.Tensor) -> torch.Tensor:
     """Host memory on a device. That of users is not pinned, so it goes through pinned pieces: one is filled while the other crosses."""
-    if device.type == "cpu" or rows.is_cuda:
+    if device.type == "cpu" or rows.is_cuda or rows.is_pinned():
         return rows.to(device)
     out, flat = torch.empty(rows.shape, dtype=rows.dtype, device=device), rows.contiguous().reshape(-1)
     count, to = max(1, _piece // max(rows.element_size(), 1)), out.reshape(-1)
@@ -50,6 +50,7 @@ class Behind:
         self.into = into
         self.held: list[torch.Tensor] = []
         self.waiting: Any = None
+        self.stream: Any = None  # other than that of the layers
 
     def put(self, first: int, rows: torch.Tensor) -> None:
         if not rows.is_cuda:
@@ -60,8 +61,12 @@ class Behind:
             self.held = [torch.empty(rows.shape, dtype=rows.dtype, pin_memory=True) for _ in range(2)]
         self.held.reverse()
         piece, crossed = self.held[0][:len(rows)], _event()
-        piece.copy_(rows, non_blocking=True)
-        crossed.record(torch.cuda.current_stream(rows.device))
+        self.stream = self.stream or torch.cuda.Stream(rows.device)  # type: ignore[no-untyped-call, unused-ignore]
+        self.stream.wait_stream(torch.cuda.current_stream(rows.device))
+        with torch.cuda.stream(self.stream):
+            piece.copy_(rows, non_blocking=True)
+        crossed.record(self.stream)
+        rows.record_stream(self.stream)
         self._end()
         self.waiting = first, piece, crossed
 
@@ -78,7 +83,7 @@ class Behind:
 
 
 class WholeRows:
-    """convs: of each layer the convolution that alone reads edges, and comes first; None where that is not known."""
+    """convs: of each layer the convolution that alone reads edges, and comes first; None: unknown."""
 
     def __init__(self, graph: Graph, side: str, device: Any, convs: Sequence[Any], memory: int) -> None:
         name = f"cuda:{device}" if isinstance(device, int) else str(device)
@@ -88,18 +93,19 @@ class WholeRows:
         self.scales: dict[Any, tuple[torch.Tensor, torch.Tensor]] = {}  # of GCNConv that normalizes
         self.begins: Any = None  # of each node's neighbors, in host memory
         self.ends: Any = None
+        self.weights: Any = None  # of edges; None: they have none
         self.at: Any = None  # the chunk: its first node, and the one behind its last
 
     def _fits(self, size: int) -> bool:
-        """size: bytes of a layer's rows, beside which there are those of the next, a chunk's, and what others need."""
-        return 3 * size <= (self.memory if self.device.type == "cpu" else torch.cuda.mem_get_info(self.device)[0])
+        """size: bytes of a layer's rows, which need room with those of the next, of a chunk, and of others."""
+        return 3 * size <= (self.memory if self.device.type == "cpu" else _free(self.device))
 
     def rows(self, layer: int, rows: Any) -> torch.Tensor | None:
         """These rows, on the device, if the layer can work on them there."""
         if self.convs[layer] is None or len(rows.shape) != 2:
             return None
         table = isinstance(rows, Tiered)
-        given = rows if isinstance(rows, torch.Tensor) or table else _tensor(rows)
+        given = rows if isinstance(rows, torch.Tensor) or table else host_tensor(rows)
         at = torch_device(place_of(rows)) if table else given.device
         ids = torch.arange(1, device=at)
         one = given[ids]
@@ -118,13 +124,14 @@ class WholeRows:
         if self.begins is None:
             self.begins = np.empty(0, np.int64)
             edges = self.graph.info.num_edges
-            if self.nodes < 1 << 31 and self._fits(2 * edges):
+            if self.nodes < 1 << 31 and self._fits((2 if self.graph.info.weights == "none" else 4) * edges):
                 with contextlib.suppress(OutOfMemory):
                     if self.side == "in":
                         self.graph.make_in_edges()
-                    begins, ends, _ = self.graph.csr(self.side)
+                    begins, ends, weights = self.graph.csr(self.side)
                     if ends.dtype == np.int32:
-                        self.ends = onto(self.device, _tensor(ends))
+                        self.ends = onto(self.device, host_tensor(ends))
+                        self.weights = None if weights is None else onto(self.device, host_tensor(weights)).float()
                         self.begins = begins
         return len(self.begins) > 0
 
@@ -138,7 +145,8 @@ class WholeRows:
                 ends.callback(delattr, conv, "forward")
             else:
                 ends.callback(conv.register_forward_pre_hook(lambda _, args: ((args[0], args[0][self._nodes()]), None)).remove)
-                conv.propagate = lambda *_, x, **__: sum_now(x[0], None, self._lists(), int(conv.aggr == "mean"))
+                conv.propagate = lambda *_, x, **given: sum_now(x[0], self._weights(x[0].dtype) if "edge_weight" in given else None, self._lists(),
+                                                                 int(conv.aggr == "mean"))
                 ends.callback(delattr, conv, "propagate")
             for begin, end in self._chunks(first, most):
                 self.at = begin, end
@@ -164,21 +172,30 @@ class WholeRows:
         offsets = torch.from_numpy(begins - begins[0]).to(self.device)
         return offsets, self.ends[begins[0]:begins[-1]], torch.empty(0, dtype=torch.int64, device=self.device)
 
+    def _weights(self, kind: torch.dtype) -> torch.Tensor | None:
+        """What the edges of the chunk weigh."""
+        return None if self.weights is None else self.weights[self.begins[self.at[0]]:self.begins[self.at[1]]].to(real_of(kind))
+
     def _others(self, lists: Lists) -> torch.Tensor:
-        """Which edges of the chunk are no loops."""
+        """Which edges of the chunk lead to other nodes."""
         nodes = torch.arange(*self.at, dtype=torch.int32, device=self.device)
         return lists[1] != torch.repeat_interleave(nodes, lists[0].diff(), output_size=len(lists[1]))
 
-    def counts(self) -> torch.Tensor | None:
-        """The edges of each node without loops, and its loops: shape (2, nodes); None: where the adjacency does not fit."""
+    def counts(self, weighted: bool) -> torch.Tensor | None:
+        """What the edges of each node weigh without loops, its loops, and the loop that stays (-1: it has none): shape (3, nodes); None: where the
+        adjacency does not fit."""
         if not any(self.convs) or not self._take_lists():
             return None
-        found, before = torch.zeros(2, self.nodes, device=self.device), self.at
+        found, before = torch.zeros(3, self.nodes, device=self.device), self.at
+        found[2] = -1
         for self.at in self._chunks(0, 1 << 18):
             lists = self._lists()
-            of = self._others(lists)
-            total = torch.cat([of.new_zeros(1, dtype=torch.int64), of.cumsum(0)])[lists[0]].diff()
-            found[0, self._nodes()], found[1, self._nodes()] = total, lists[0].diff() - total
+            of, given = self._others(lists), self._weights(torch.float32) if weighted else None
+            weights = torch.ones(of.shape, device=self.device) if given is None else given
+            for row, part in enumerate((weights * of, weights * ~of)):
+                found[row, self._nodes()] = torch.segment_reduce(part, "sum", lengths=lists[0].diff(), initial=0.0, unsafe=True)
+            loops = (~of).nonzero().squeeze(1)
+            found[2, lists[1][loops].long()] = weights[loops]
         self.at = before
         return found
 
@@ -186,10 +203,11 @@ class WholeRows:
         """The sum comes before the product, which takes the same rows back to as many as the chunk has."""
         lists = self._lists()
         if conv not in self.scales:
-            out = sum_now(x, None, lists)
+            out = sum_now(x, self._weights(x.dtype), lists)
         else:
             scale, loops = (part.to(self.device) for part in self.scales[conv])
-            weights = scale[lists[1]]
+            weights, given = scale[lists[1]], self._weights(torch.float32)
+            weights = weights if given is None else weights * given
             if conv.add_self_loops:
                 weights *= self._others(lists)
             out, own = sum_now(x, weights.to(real_of(x.dtype)), lists), scale[self._nodes()]
@@ -213,11 +231,17 @@ def _is_known(conv: Any) -> bool:
             and not any(name in vars(conv) for name in ("forward", "propagate", "message", "aggregate")))
 
 
+def _free(device: torch.device) -> int:
+    """Bytes, with what torch keeps for its next tensors."""
+    found: int = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return found
+
+
 def _event() -> Any:
     return torch.cuda.Event()  # type: ignore[no-untyped-call, unused-ignore]
 
 
-def _tensor(array: Any) -> torch.Tensor:
+def host_tensor(array: Any) -> torch.Tensor:
     """The same memory. Torch warns of arrays that are read only, which nobody writes to here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -116,6 +116,14 @@ std::vector<std::string> convert_folder(nb::object from, nb::object to, bool und
 }  // namespace
 
 void add_writer(nb::module_& m) {
+  m.def(
+      "_convert_rows",
+      [](nb::object in, nb::object out) {
+        std::string const from = path_of(in), to = path_of(out);
+        released([&] { return convert_rows(from, to, {}).rows; });
+      },
+      nb::arg("source"), nb::arg("file"), nb::sig("def _convert_rows(source: object, file: object) -> None"),
+      "Rows of an .npy or feature file as the other.");
   m.def("_convert", &convert, nb::arg("source"), nb::arg("file"), nb::arg("options"),
         nb::sig("def _convert(source: object, file: object, **options: object) -> GraphInfo"),
         "garner.convert of a file that is not a table.");

@@ -1,6 +1,8 @@
 """garner.infer: each result is that of the model over the whole graph at once, for any size of mini-batch, in every form; and it goes on where it ended."""
+import importlib.util
 import os
 import pathlib
+import resource
 import tempfile
 import unittest
 
@@ -98,6 +100,32 @@ class Inference(unittest.TestCase):
                 found = garner.infer([want], self.graph, self.x, side=side)
                 torch.testing.assert_close(found, want(self.x, self.edge_index if side == "in" else self.edge_index.flip(0)), rtol=1e-4, atol=1e-4)
 
+    def test_layers_that_take_weights_get_those_of_the_graph(self):
+        edges, w = self.edge_index.numpy(), np.random.default_rng(3).uniform(0.5, 2, 5000)
+        once = np.unique(edges[0] * self.n + edges[1], return_index=True)[1]  # PyG keeps one of several loops, and does not say which
+        edges, w = edges[:, once], torch.from_numpy(w[once]).float()
+        graph = garner.build(edges, weights=w.numpy(), num_nodes=self.n, keep_loops=True)
+        nn = pyg.SAGEConv(12, 4)
+        second = pyg.GraphConv(12, 4)
+        layers = {"GCN": pyg.GCNConv(12, 4), "GCN without loops": pyg.GCNConv(12, 4, add_self_loops=False), "improved": pyg.GCNConv(12, 4, improved=True),
+                  "plain": pyg.GCNConv(12, 4, normalize=False), "ours": garner.pyg.GCNConv(12, 4), "GraphConv": second, "GraphConv mean": pyg.GraphConv(12, 4, aggr="mean"),
+                  "function": lambda x, edge_index, edge_weight: second(x, edge_index, edge_weight), "GAT": pyg.GATConv(12, 4, edge_dim=1, add_self_loops=False)}
+        for name, conv in layers.items():
+            for side in ("in", "out"):
+                with self.subTest(name, side=side), torch.no_grad():
+                    to = torch.from_numpy(edges if side == "in" else edges[::-1].copy())
+                    want = conv(self.x, to, w[:, None] if name == "GAT" else w)
+                    for more in ({}, {"batch_size": 45}, {"device": "simulated"}):
+                        torch.testing.assert_close(garner.infer([conv], graph, self.x, side=side, **more), want, rtol=1e-4, atol=1e-4)
+        with torch.no_grad():
+            to, model = torch.from_numpy(edges), pyg.GCN(12, 8, 2, 4).eval()
+            torch.testing.assert_close(garner.infer(model, graph, self.x), model(self.x, to, w), rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(garner.infer([nn], graph, self.x), nn(self.x, to), rtol=1e-4, atol=1e-4)
+            found = garner.infer([lambda x, edge_index, nodes: nn((x, x[:nodes]), edge_index)], graph, self.x, batch_size=45)
+            torch.testing.assert_close(found, nn(self.x, to), rtol=1e-4, atol=1e-4)
+            found = garner.infer([layers["function"]], self.graph, self.x)  # whose edges have none
+            torch.testing.assert_close(found, second(self.x, self.edge_index), rtol=1e-4, atol=1e-4)
+
     def test_on_a_device_whose_streams_run_late(self):
         for model in (pyg.GraphSAGE(12, 16, 3, 5).eval(), pyg.GCN(12, 16, 2, 5).eval()):
             with torch.no_grad():
@@ -137,6 +165,34 @@ class Inference(unittest.TestCase):
         found = pq.read_table(garner.infer(model, self.graph, self.x, classes=True, out=self.folder / "c.parquet"))
         self.assertEqual(found.column("class").to_pylist(), want.argmax(1).tolist())
         self.assertEqual(sorted(os.listdir(self.folder)), ["c.parquet", "h.npy", "z.npy", "z.parquet"])
+
+    def test_a_feature_file_of_results(self):
+        model = pyg.GraphSAGE(12, 16, 2, 5).eval()
+        name = garner.infer(model, self.graph, self.x, out=self.folder / "z.gnt")
+        np.testing.assert_array_equal(garner.tiered(name)[:], garner.infer(model, self.graph, self.x))
+        self.assertEqual(os.listdir(self.folder), ["z.gnt"])
+
+    def test_a_full_disk_is_one_sentence_and_a_checkpoint_goes_on(self):
+        """By the limit of a process on the size of its files."""
+        model = pyg.GraphSAGE(12, 16, 2, 300).eval()
+        names = ["z.npy", "z.gnt", *(["z.parquet"] if importlib.util.find_spec("pyarrow") else [])]
+        small, work = 100_000, self.folder / "work"  # a layer of 16 fits, and one of 300 does not
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_FSIZE, usual)
+        for name in names:
+            with self.subTest(name):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (small, usual[1]))
+                with self.assertRaisesRegex(garner.FileError, f"{name}: cannot be written: [^\n]*; make room"):
+                    garner.infer(model, self.graph, self.x, out=self.folder / name, batch_size=100)
+                self.assertEqual(os.listdir(self.folder), [])
+        with self.assertRaisesRegex(garner.FileError, "layer1.npy: cannot be written"):
+            garner.infer(model, self.graph, self.x, checkpoint=work, batch_size=100)
+        self.assertEqual(sorted(os.listdir(work)), ["layer0.npy", "position.json"])
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        seen = []
+        found = garner.infer(model, self.graph, self.x, checkpoint=work, batch_size=100, progress=lambda done, total: seen.append(done))
+        self.assertTrue(torch.equal(found, garner.infer(model, self.graph, self.x, batch_size=100)))
+        self.assertGreater(seen[0], self.n)  # the first layer was there
 
     def test_goes_on_where_it_ended(self):
         model = pyg.GraphSAGE(12, 16, 3, 5).eval()
@@ -185,7 +241,7 @@ class Inference(unittest.TestCase):
                 (garner.KindError, "model is", dict(model=torch.nn.Linear(3, 3))), (garner.UsageError, "no layer takes edge_index", dict(model=[torch.relu])),
                 (garner.UsageError, "GraphNorm looks at all rows", dict(model=pyg.GraphSAGE(12, 16, 2, 5, norm="GraphNorm"))),
                 (garner.UsageError, "LayerNorm\\(mode=graph\\)", dict(model=pyg.GraphSAGE(12, 16, 2, 5, norm="LayerNorm"))),
-                (garner.UsageError, "side='both'", dict(side="both")), (garner.UsageError, "ends in .npy or .parquet", dict(out="z.csv")),
+                (garner.UsageError, "side='both'", dict(side="both")), (garner.UsageError, "ends in .npy, .gnt or .parquet", dict(out="z.csv")),
                 (garner.UsageError, "batch_size=0", dict(batch_size=0)), (garner.KindError, "graph is", dict(graph=5)),
                 *((garner.UsageError, "layer 0 uses more than the edges", dict(model=[one], batch_size=100)) for one in (
                     pyg.SGConv(12, 4, K=2), pyg.LGConv(), TwoLayers(), pyg.DirGNNConv(pyg.SAGEConv(12, 4)))),

@@ -1,0 +1,142 @@
+"""Where garner.infer puts rows: a tensor on a device or in host memory, a .npy or feature file (.gnt), or Parquet.
+
+Each has put(first, rows), and finish(), which returns what the caller gets. Invariant: a result's file is there by its name when it is whole, or not at
+all; a full disk is one FileError that names it.
+"""
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import _checks, _garner
+from ._garner import Graph
+from .errors import FileError
+from .making import tiered
+from .results import node_column
+
+
+class InMemory:
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: Any = "cpu") -> None:
+        self.whole = torch.empty(shape, dtype=dtype, device=device) if device != "cpu" or dtype == torch.bfloat16 else (
+            torch.from_numpy(np.empty(shape, torch.empty(0, dtype=dtype).numpy().dtype)))  # of NumPy, which wants huge pages
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        self.whole[first:first + len(rows)] = rows
+
+    def finish(self) -> Any:
+        return self.whole
+
+
+class InFile:
+    """A .npy file that is written in place. bfloat16, which NumPy lacks, becomes float32."""
+
+    def __init__(self, file: str, shape: tuple[int, ...], dtype: torch.dtype, keep: bool = False, name: str = "") -> None:
+        self.file, self.name = file, name or file
+        self.dtype = torch.float32 if dtype == torch.bfloat16 else dtype
+        with writing(self.name, file if not keep else None):
+            self.whole = np.lib.format.open_memmap(file, "r+") if keep else np.lib.format.open_memmap(
+                file, "w+", torch.empty(0, dtype=self.dtype).numpy().dtype, shape)
+            if not keep:
+                with open(file, "r+b") as made:
+                    os.posix_fallocate(made.fileno(), 0, os.path.getsize(file))  # a full disk is an error now, not a signal later
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        self.whole[first:first + len(rows)] = rows.to("cpu", self.dtype).numpy()
+
+    def flush(self) -> None:
+        with writing(self.name):
+            self.whole.flush()
+
+    def finish(self) -> Any:
+        self.flush()
+        if self.name == self.file:
+            return tiered(self.file)
+        if self.name.endswith(".gnt"):
+            made = self.file.removesuffix(".npy") + ".gnt"
+            with writing(self.name, made):
+                _garner._convert_rows(self.file, made)
+            unlink(self.file)
+            self.file = made
+        os.replace(self.file, self.name)
+        return self.name
+
+
+class InParquet:
+    def __init__(self, file: str, graph: Graph, shape: tuple[int, ...], name: str) -> None:
+        _checks.installed("garner.infer(out='....parquet')", "pyarrow")
+        self.pa: Any = importlib.import_module("pyarrow")
+        self.file, self.name, self.nodes = file, name, node_column(graph)
+        self.column = "class" if len(shape) == 1 else "embedding"
+        self.writer: Any = None
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        pa, values = self.pa, (rows.float() if rows.dtype == torch.bfloat16 else rows).cpu().numpy()
+        column = pa.array(values) if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values[0].size)
+        table = pa.table({"node": self.nodes[first:first + len(rows)], self.column: column})
+        with writing(self.name, self.file):
+            if self.writer is None:
+                self.writer = importlib.import_module("pyarrow.parquet").ParquetWriter(self.file, table.schema)
+            self.writer.write_table(table)
+
+    def finish(self) -> Any:
+        with writing(self.name, self.file):
+            self.writer.close()
+        os.replace(self.file, self.name)
+        return self.name
+
+
+def result_in(target: str | None, graph: Graph, shape: tuple[int, ...], dtype: torch.dtype, ends: contextlib.ExitStack) -> Any:
+    if target is None:
+        return InMemory(shape, dtype)
+    part = f"{target}.part-{os.getpid()}" + (".npy" if target.endswith(".gnt") else "")
+    ends.callback(unlink, part)  # once it is whole it has another name
+    return InParquet(part, graph, shape, target) if target.endswith(".parquet") else InFile(part, shape, dtype, name=target)
+
+
+def between(found: torch.Tensor, nodes: int, memory: int, scratch: Any, ends: contextlib.ExitStack) -> Any:
+    """Where the rows of a layer go, of which these are the first; those of the layer before stay meanwhile."""
+    shape, size = (nodes, *found.shape[1:]), nodes * found[0].numel() * found.element_size()
+    if found.is_cuda and 4 * size <= torch.cuda.mem_get_info(found.device)[0]:
+        return InMemory(shape, found.dtype, found.device)
+    if 2 * size <= memory:
+        return InMemory(shape, found.dtype)
+    try:
+        folder = tempfile.mkdtemp(prefix="garner-", dir=scratch)
+    except OSError as e:
+        raise FileError(f"{scratch}: cannot be used for scratch files: {e.strerror}") from None
+    ends.callback(shutil.rmtree, folder, ignore_errors=True)
+    return InFile(os.path.join(folder, "rows.npy"), shape, found.dtype)
+
+
+def require_writable(target: str, graph: Graph) -> None:
+    """Now, and not after the last layer."""
+    part = f"{target}.part-{os.getpid()}"
+    with writing(target), open(part, "wb"):
+        os.unlink(part)
+    if target.endswith(".parquet"):
+        _checks.installed("garner.infer(out='....parquet')", "pyarrow")
+        node_column(graph)
+
+
+@contextlib.contextmanager
+def writing(name: str, unfinished: str | None = None) -> Iterator[None]:
+    """What cannot be written is an error that names the file; the unfinished one is removed then."""
+    try:
+        yield
+    except (OSError, FileError) as e:
+        if unfinished is not None:
+            unlink(unfinished)
+        raise FileError(f"{name}: cannot be written: {getattr(e, 'strerror', None) or e}; make room, or write to another folder") from None
+
+
+def unlink(file: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(file)
