@@ -151,6 +151,7 @@ void add_bfs(cli::program& p) {
         "levels: top-down; direction: direction-optimizing, which uses the in-edges of directed graphs (default: direction if possible)")
       .among("levels direction", "emogi");
   v.add("--cached-neighbors", a->how.cached_neighbors);
+  v.add("--max-depth", a->how.max_depth);
   a->add_walk(v);
   v.add("--no-queue", a->no_queue);
   a->add_l2(v);

@@ -26,6 +26,7 @@ constexpr option_row common_rows[] = {
     // --- where a traversal starts ---
     {"--source", "V", basic, "vertex to start from, by the user's id (default: a random one)"},
     {"--sources", "FILE", basic, "file with one source per line"},
+    {"--max-depth", "N", basic, "vertices farther from the source stay unreached (default: none is too far)"},
     {"--trials", "N", basic, "number of timed runs"},
     {"--seed", "N", basic, "random seed"},
     {"--save-sources", "FILE", advanced, "file to write the sources to, one per line"},

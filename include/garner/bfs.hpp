@@ -31,6 +31,7 @@ struct bfs_options {
   std::optional<std::uint32_t> cached_neighbors;  // direction: in-neighbors per vertex cached and tested first, at most 4; unset: as the
                                                   // budget allows; 3 plus the hubs if 4 fit (4: the best of each class u % 4)
   std::optional<tier> edges;                      // the memory tier of the edge list; unset: where the graph has it
+  std::optional<std::uint32_t> max_depth;         // vertices farther from the source stay unreached; their edges are not read
   bool verify = false;                            // check the result of each run by an independent verifier; errc::internal if it is wrong
   // One shard of the vertices on each of these devices, instead of `device`: all of one kind; GPUs need peer access to each other. The
   // graph lies in host memory that the devices read; `edges`: host, or device: each shard copies its own adjacency. Budgets are per shard.
@@ -49,7 +50,7 @@ struct bfs_level {
 
 struct bfs_run {
   std::uint64_t source = 0;              // the user's id
-  std::uint64_t reached = 0, edges = 0;  // vertices reached, including the source; edges that leave them
+  std::uint64_t reached = 0, edges = 0;  // vertices reached, including the source; edges that leave those less deep than max_depth
   std::uint32_t depth_max = 0;
   std::uint64_t depth_sum = 0;
   double ms = 0;          // all levels; excludes allocating and clearing state

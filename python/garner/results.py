@@ -38,7 +38,8 @@ def node_column(graph: Graph, names: Any = None) -> Any:
 def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any:
     """A pyarrow.Table of one row per node, for pandas (to_pandas()), Parquet (pyarrow.parquet.write_table) and all that reads Arrow.
 
-    results: of garner.bfs, sssp, components and pagerank over this graph: columns depth, parent, distance, label, rank; parent is null without one
+    results: of garner.bfs, sssp, components and pagerank over this graph: columns depth, parent, distance, label, rank; parent is null without one; of
+    several sources depth and parent have a list per node
     columns: further columns by name: shape (nodes,) or (nodes, width), entry k of the node graph.ids()[k]; of NumPy, torch, or lists
     names: of the nodes, as garner.read_names gives them, or their file; None: graph.names, or those that garner.convert wrote with the graph's file, or the
     ids
@@ -61,17 +62,14 @@ def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any
     for result in results:
         if type(result) not in _columns:
             raise UsageError(f"{_checks.told(result)} is not a result of garner.bfs, sssp, components or pagerank; give arrays by name, as score=array")
-        given += [(name, getattr(result, name), are_nodes) for name, are_nodes in _columns[type(result)].items()]
+        given += [(name, getattr(result, name).T, are_nodes) for name, are_nodes in _columns[type(result)].items()]
     for name, values, are_nodes in given + [(name, values, False) for name, values in columns.items()]:
         if name in made:
             raise UsageError(f"column '{name}' twice; give one of them by another name, as {name}_2=array")
         values = _checks.host(values, name)
         if values.ndim not in (1, 2) or len(values) != len(ids):
             raise UsageError(f"{name}: of shape {values.shape} for {len(ids)} nodes; give each node one entry or one row")
-        if are_nodes:
-            made[name] = nodes(values)
-        elif values.ndim == 1:
-            made[name] = pa.array(values)
-        else:
-            made[name] = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
+        flat = np.ascontiguousarray(values).reshape(-1)
+        column = nodes(flat) if are_nodes else pa.array(flat)
+        made[name] = column if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(column, values.shape[1])
     return pa.table(made)

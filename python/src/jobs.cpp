@@ -51,12 +51,15 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   take_common(given, o);
   given.choose("variant", o.variant, bfs_variants);
   given.take("cached_neighbors", o.cached_neighbors);
+  given.take("max_depth", o.max_depth);
   given.take("devices", o.devices);
   end_of(given, o);
   return o;
 }
-#define BFS_OPTIONS "variant: str | None = None, cached_neighbors: int | None = None, " COMMON_OPTIONS SHARDS_OPTION
+#define BFS_OPTIONS \
+  "max_depth: int | None = None, variant: str | None = None, cached_neighbors: int | None = None, " COMMON_OPTIONS SHARDS_OPTION
 #define BFS_TOLD                                                                                          \
+  "max_depth: vertices farther from the source stay unreached, and edges beyond it unread\n"              \
   "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can\n" \
   "cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4\n" SHARDS_TOLD COMMON_TOLD
 
@@ -75,7 +78,7 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   "the\nweights)\n" COMMON_TOLD
 
 struct bfs_out {
-  bfs_run run;
+  std::vector<bfs_run> runs;
   nb::object depth, parent;
 };
 struct sssp_out {
@@ -90,6 +93,11 @@ struct pagerank_out {
   pagerank_run run;
   nb::object rank;
 };
+
+template <class T>
+void append(std::vector<T>& all, std::vector<T> const& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 // Whether an algorithm needs the in-edges of a directed graph.
 bool pulls(bfs_options const& o) { return o.variant == bfs_variant::direction; }
@@ -212,24 +220,46 @@ void add_jobs(nb::module_& m) {
       .def_ro("levels", &bfs_run::levels)
       .def_ro("shards", &bfs_run::shards, "one for each of several devices; empty: one device")
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
-  nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k].")
-      .def_ro("run", &bfs_out::run)
+  nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k]; of several sources: entry [s, k], from sources[s].")
+      .def_prop_ro(
+          "run", [](bfs_out const& b) { return b.runs.at(0); }, "of the first source")
+      .def_ro("runs", &bfs_out::runs, "one per source")
       .def_ro("depth", &bfs_out::depth, nb::for_getter(nb::sig("def depth(self) -> numpy.typing.NDArray[numpy.int64]")),
-              "shape (vertices,); -1 (UNREACHED) where the source does not lead")
+              "shape (vertices,) or (sources, vertices); -1 (UNREACHED) where the source does not lead")
       .def_ro("parent", &bfs_out::parent, nb::for_getter(nb::sig("def parent(self) -> numpy.typing.NDArray[numpy.int64]")),
-              "shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached");
+              "of depth's shape; a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached");
   m.def(
       "bfs",
-      [](py_graph& g, nb::object from, nb::kwargs options) {
-        std::uint64_t const source = id_of(from, "source");
+      [](py_graph& g, nb::object from, nb::object all, nb::kwargs options) {
+        if (from.is_none() == all.is_none()) refuse(errc::usage, "give one source, or several as sources=[...]");
+        std::vector<std::uint64_t> sources;
+        if (all.is_none()) sources.push_back(id_of(from, "source"));
+        else
+          for (nb::handle const one : all) sources.push_back(id_of(nb::borrow(one), "sources"));
+        if (sources.empty()) refuse(errc::usage, "sources: none; give one or more");
         bfs_options const o = bfs_options_of("bfs", std::move(options));
         auto const held = g.use_in_lists(pulls(o));
-        bfs_result r = released([&] { return bfs(*held, source, o); });
-        return bfs_out{std::move(r.run), nb::cast(depths_of(r.depth)), nb::cast(to_int64(std::move(r.parent), "id"))};
+        bfs_out out;
+        std::vector<std::uint32_t> depths;
+        std::vector<std::uint64_t> parents;
+        released([&] {
+          bfs_solver solver(*held, o);
+          for (std::uint64_t const source : sources) {
+            out.runs.push_back(solver.run(source));
+            append(depths, solver.depths());
+            append(parents, solver.parents());
+          }
+          return 0;
+        });
+        out.depth = nb::cast(depths_of(depths)), out.parent = nb::cast(to_int64(std::move(parents), "id"));
+        if (all.is_none()) return out;
+        out.depth = out.depth.attr("reshape")(sources.size(), -1), out.parent = out.parent.attr("reshape")(sources.size(), -1);
+        return out;
       },
-      nb::arg("graph"), nb::arg("source"), nb::arg("options"),
-      nb::sig("def bfs(graph: Graph, source: int, *, " BFS_OPTIONS ") -> BfsResult"),
+      nb::arg("graph"), nb::arg("source") = nb::none(), nb::kw_only(), nb::arg("sources") = nb::none(), nb::arg("options"),
+      nb::sig("def bfs(graph: Graph, source: int | None = None, *, sources: Sequence[int] | None = None, " BFS_OPTIONS ") -> BfsResult"),
       "Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.\n"
+      "sources: several instead of one, whose buffers are made once: row s of the result is of sources[s]\n"
       "\n" BFS_TOLD);
   search_class<bfs_solver>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.",
                            bfs_options_of, nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD,

@@ -83,6 +83,21 @@ class Jobs(unittest.TestCase):
         with self.assertRaises(TypeError):
             garner.bfs(g, 5, devices="host")
 
+    def test_bfs_from_several_sources_to_a_depth(self):
+        for where in ("host", "simulated"):
+            g = self.graph(where)
+            alone = [garner.bfs(g, s, device=where) for s in (5, 9, 5)]
+            r = garner.bfs(g, sources=np.array([5, 9, 5]), device=where, verify=True)
+            self.assertEqual((r.depth.shape, r.parent.shape, len(r.runs)), ((3, g.info.num_nodes), (3, g.info.num_nodes), 3))
+            for s, one in enumerate(alone):
+                np.testing.assert_array_equal(r.depth[s], one.depth)
+                self.assertEqual(r.runs[s].reached, one.run.reached)
+            near = garner.bfs(g, 5, max_depth=1, device=where, verify=True)
+            np.testing.assert_array_equal(near.depth, np.where(alone[0].depth > 1, garner.UNREACHED, alone[0].depth))
+        for given in ({}, {"source": 5, "sources": [5]}, {"sources": []}):
+            with self.assertRaisesRegex(garner.UsageError, "source"):
+                garner.bfs(g, **given)
+
     def test_bfs(self):
         for undirected in (False, True):
             twin = depths(lists_of(*edges_of(), undirected), 5, 300)

@@ -27,6 +27,12 @@ class Results(unittest.TestCase):
         self.assertEqual(found.column("label").to_pylist(), [10] * 4)
         self.assertEqual(found.column("score").to_pylist(), score.tolist())
 
+    def test_of_several_sources_a_list_per_node(self):
+        g = garner.build([10, 20, 40], [20, 30, 10], numbering="compact")
+        found = garner.table(g, garner.bfs(g, sources=[10, 40], max_depth=1))
+        self.assertEqual(found.column("depth").to_pylist(), [[0, 1], [1, -1], [-1, -1], [-1, 0]])
+        self.assertEqual(found.column("parent").to_pylist(), [[10, 40], [10, None], [None, None], [None, 40]])
+
     def test_by_name_and_in_parquet(self):
         g = garner.read_edges(pa.table({"src": ["ann", "bob"], "dst": ["bob", "eve"]}))
         found = garner.table(g, garner.bfs(g, 1))

@@ -81,10 +81,11 @@ frontier_options frontier_of(bfs_asked const& o) {
   return {o.access, o.tuning.split_hubs && !paper, join, o.tuning.slice, o.tuning.vertices_per_team, o.tuning.block_bytes};
 }
 
-// Excludes the paper's program, which treats all levels the same, and two explicit options: one lane per list, several lists per team.
+// Excludes the paper's program, which treats all levels the same, a limit of depth, since several levels are one launch, and two explicit
+// options: one lane per list, several lists per team.
 bool queues_small(bfs_asked const& o) {
-  return o.edges != tier::file && o.tuning.queue_small && o.variant != bfs_variant::emogi && o.tuning.vertices_per_team == 1 &&
-         (o.access == access_mode::aligned || o.access == access_mode::merged);
+  return !o.max_depth && o.edges != tier::file && o.tuning.queue_small && o.variant != bfs_variant::emogi &&
+         o.tuning.vertices_per_team == 1 && (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
 // The paper's program has no device cache. Top-down levels do not use cached neighbors: for them the first edges are as good as any.
@@ -214,7 +215,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       } while (few.then() == small_levels<Id>::next::small);
     };
-    while (all_gathered.vertices) {
+    while (all_gathered.vertices && level < options.max_depth.value_or(unreached)) {
       check_interrupted();
       frontier_size const size = all_gathered, mine = front.size();  // size: over all shards; mine: of this shard
       steady::time_point const begun = steady::now();
@@ -266,6 +267,8 @@ struct bfs_job::impl::over : bfs_job::impl {
       passed(size, level_of_all.asked, since_before(), upward);
       r.levels.back().bytes_exchanged = level_of_all.exchanged;
     }
+    if (all_gathered.vertices && level == options.max_depth)
+      passed({all_gathered.vertices, 0, 0, {}}, {}, 0, false);  // reached, but not read
     over_file.clear();
     r.ms = ms_between(start, before);
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
@@ -279,7 +282,8 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   void verify(bfs_run& r, csr_view<Id> const& view, std::uint32_t const* depths, Id const* parents) {
     graph const& g = at.whole();
-    verify_bfs(x, bfs_tree<Id>{view, g.internal_id(r.source), depths, parents}, g, options.access, job.windows.get());
+    verify_bfs(x, bfs_tree<Id>{view, g.internal_id(r.source), depths, parents, options.max_depth.value_or(unreached)}, g, options.access,
+               job.windows.get());
     r.verified = true;
   }
 

@@ -10,7 +10,7 @@ namespace garner {
 namespace {
 
 // Possible faults of a vertex. The smallest (vertex, fault) found anywhere is reported, so that the message does not depend on timing.
-enum class fault : std::uint64_t { none = 0, source, arc_spans_levels, stray_parent, bad_parent, parent_depth, no_such_arc };
+enum class fault : std::uint64_t { none = 0, source, arc_spans_levels, stray_parent, bad_parent, parent_depth, no_such_arc, too_deep };
 
 GARNER_HD inline void report(std::uint64_t* first, std::uint64_t v, fault what) {
   atomic_min(first, v << 8 | static_cast<std::uint64_t>(what));
@@ -27,7 +27,7 @@ struct check_arcs {
     std::uint32_t const d = tree.depth[v];
     if (d == unreached) return;
     t.each(clipped(tree.g.list(v), only), [&](Id u) {
-      if (tree.depth[u] > d + 1) report(first_fault, u, fault::arc_spans_levels);
+      if (tree.depth[u] > d + 1 && d < tree.limit) report(first_fault, u, fault::arc_spans_levels);
       if (tree.parent[u] == static_cast<Id>(v)) t.claim(confirmed, u);
     });
   }
@@ -45,6 +45,7 @@ struct check_vertices {
     fault found = fault::none;
     if (v == tree.source) found = d == 0 && p == static_cast<Id>(v) ? fault::none : fault::source;
     else if (d == unreached) found = p == static_cast<Id>(~Id{0}) ? fault::none : fault::stray_parent;
+    else if (d > tree.limit) found = fault::too_deep;
     else if (p >= tree.g.vertices) found = fault::bad_parent;
     else if (d == 0 || tree.depth[p] + 1 != d) found = fault::parent_depth;
     else if (!has_bit(confirmed, v)) found = fault::no_such_arc;
@@ -59,7 +60,8 @@ constexpr char const* words[] = {  // of each fault
     "it is not reached and yet has a parent",
     "its parent is not a vertex",
     "its parent is not one level above",
-    "no edge leads from its parent to it"};
+    "no edge leads from its parent to it",
+    "it is deeper than the limit"};
 
 }  // namespace
 

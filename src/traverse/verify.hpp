@@ -40,6 +40,7 @@ struct bfs_tree {
   std::uint64_t source;
   std::uint32_t const* depth;
   Id const* parent;
+  std::uint32_t limit = ~0u;  // vertices farther are not reached
 };
 
 // Throws errc::internal that names the first vertex (by id) that violates the certificate, as a user id. The certificate holds iff the

@@ -259,6 +259,34 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
     }
 }
 
+TEST_P(bfs, a_limit_of_depth_leaves_what_is_farther_unreached) {
+  graph const original = random_graph(4, true, 4);
+  std::vector<std::uint32_t> const all = serial_depths(original, 7);
+  std::uint32_t const deepest = *std::max_element(all.begin(), all.end(), [](auto a, auto b) { return a + 1 < b + 1; });
+  ASSERT_GT(deepest, 3u);
+  for (bfs_variant how : {bfs_variant::levels, bfs_variant::direction})
+    for (std::uint32_t most : {0u, 1u, 2u, deepest - 1, deepest, deepest + 1}) {
+      bfs_asked o;
+      o.device = where();
+      o.variant = how;
+      o.verify = true;
+      o.max_depth = most;
+      graph const g = placed(on_host_of(original), o);
+      bfs_job job(g, o);
+      bfs_run const r = job.run(7);
+      std::vector<std::uint32_t> want = all;
+      std::uint64_t reached = 0;
+      for (std::uint32_t& d : want) {
+        if (d > most) d = unreached;
+        reached += d != unreached;
+      }
+      EXPECT_EQ(job.depths(), want) << most;
+      EXPECT_EQ(r.reached, reached);
+      EXPECT_EQ(r.depth_max, std::min(most, deepest));
+      EXPECT_EQ(r.levels.size(), r.depth_max + 1u);
+    }
+}
+
 TEST_P(bfs, bottom_up_needs_in_lists) {
   bfs_asked o;
   o.device = where();
