@@ -203,7 +203,7 @@ struct embedding::impl {
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     if (distinct.size() > records.rows.rows)
-      fail(errc::usage, "this step changes {} rows, and the host cache has room for {}; use a larger one, or fewer rows a step",
+      fail(errc::usage, "this step changes {} rows, and the host cache has room for {}; use a larger one, or fewer rows per step",
            distinct.size(), records.rows.rows);
     std::vector<std::uint64_t> at(distinct.size()), found(ids.size());
     cache->bring(distinct, change, at.data());
