@@ -251,7 +251,7 @@ class Inference(unittest.TestCase):
                 (garner.UsageError, "is not empty", dict(checkpoint=self.folder)), (garner.FileError, "scratch files", dict(memory_limit=0, scratch="/nowhere")),
                 (garner.UsageError, "returned", dict(model=[lambda x, edge_index: x[:1]])), (garner.FileError, "cannot be", dict(out="/nowhere/z.npy"))):
             with self.subTest(words, given=given), self.assertRaisesRegex(kind, words):
-                garner.infer(**{"model": model, "graph": self.graph, "features": self.x, **given})
+                garner.infer(**{"model": model, "graph": self.graph, "features": self.x, "device": "cpu", **given})
         with self.assertRaises(garner.Error):
             garner.infer(model, self.graph, self.x[:-1])
 

@@ -244,7 +244,7 @@ class Jobs(unittest.TestCase):
                 (lambda: garner.bfs(g, -1), garner.IdError, "source -1 does not exist"),
                 (lambda: garner.BfsSearch(g).run(-1), IndexError, "source -1 does not exist"),
                 (lambda: garner.bfs(g, 0.5), TypeError, "source=0.5 is not an id"),
-                (lambda: garner.bfs(g), TypeError, r"^bfs\(\): source is missing; see help\(garner.bfs\)$"),
+                (lambda: garner.bfs(g), garner.UsageError, r"^give one source, or several as sources=\[...\]$"),
                 (lambda: garner.bfs("g", 0), TypeError, "graph='g' is not a Graph; make one with garner.build"),
                 (lambda: garner.bfs(g, 0, 1), TypeError, "takes 2 arguments and was given 3; pass options by name"),
                 (lambda: garner.bfs(g, 0, source=0), TypeError, "source was given twice"),

@@ -260,8 +260,11 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
 }
 
 TEST_P(bfs, a_limit_of_depth_leaves_what_is_farther_unreached) {
-  graph const original = random_graph(4, true, 4);
-  std::vector<std::uint32_t> const all = serial_depths(original, 7);
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 400; ++i) arcs.push_back({i / 2, i + 1});  // each vertex leads to two, and at the end to a path
+  for (std::uint64_t i = 400; i < 420; ++i) arcs.push_back({i, i + 1});
+  graph const original = make_graph(arcs, true, 430);
+  std::vector<std::uint32_t> const all = serial_depths(original, 0);
   std::uint32_t const deepest = *std::max_element(all.begin(), all.end(), [](auto a, auto b) { return a + 1 < b + 1; });
   ASSERT_GT(deepest, 3u);
   for (bfs_variant how : {bfs_variant::levels, bfs_variant::direction})
@@ -273,7 +276,7 @@ TEST_P(bfs, a_limit_of_depth_leaves_what_is_farther_unreached) {
       o.max_depth = most;
       graph const g = placed(on_host_of(original), o);
       bfs_job job(g, o);
-      bfs_run const r = job.run(7);
+      bfs_run const r = job.run(0);
       std::vector<std::uint32_t> want = all;
       std::uint64_t reached = 0;
       for (std::uint32_t& d : want) {
