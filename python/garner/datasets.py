@@ -175,14 +175,15 @@ def of_tables(given: Mapping[Any, Any], file: str, features: Mapping[str, Any] |
         for name in one:
             if name not in types:
                 raise UsageError(f"{what} of {_checks.told(name)}: the edges have no nodes of this type; the types are {', '.join(types)}")
-    limit = tabular.without_batches(memory_limit) or 0
+    reading, rest = tabular.divided(memory_limit)
+    limit = rest or 0
     undirected = options.pop("undirected")
     with _Folder(file) as folder:
         for one_type in types.values():
             one_type.open(folder.path if scratch is None else os.fspath(scratch), limit // 2 // len(types))
         writers: dict[EdgeType, Any] = {}
         for key, table in given.items():
-            read = _Relation(table, src, dst, weight, renumber, types[key[0]], types[key[2]])
+            read = _Relation(table, src, dst, weight, renumber, types[key[0]], types[key[2]], reading)
             targets = [key] if not undirected or key[0] == key[2] else [key, (key[2], "rev_" + key[1], key[0])]
             for kind in targets:
                 if kind in writers:
@@ -272,8 +273,9 @@ class _Relation(tabular.Table):
     """A table of edges between two types: each end is numbered among its own."""
     to: list[Any]
 
-    def __init__(self, edges: Any, src: Any, dst: Any, weight: Any, renumber: bool | None, source: _Type, target: _Type) -> None:
-        super().__init__(edges, src, dst, weight, renumber)
+    def __init__(self, edges: Any, src: Any, dst: Any, weight: Any, renumber: bool | None, source: _Type, target: _Type,
+                 memory: int) -> None:
+        super().__init__(edges, src, dst, weight, renumber, memory)
         self.ends = source, target
 
     def _add(self, writer: Any, first: int, columns: list[Any]) -> None:

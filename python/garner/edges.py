@@ -18,7 +18,7 @@ from ._garner import Graph, GraphInfo
 from .errors import Error, FileError, UsageError
 from .names import NamesFile, names_of, read_names
 from .progress import Show, watching
-from .tabular import Table, ending, without_batches
+from .tabular import Table, divided, ending
 
 
 def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, weight: str | int | None = None, renumber: bool | None = None, names: Any = None,
@@ -43,8 +43,9 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     ids out that have no edge, if nearly all are so
     features, labels: of tables by type: rows by node type, a row for each of its ids, as garner.tiered takes them; where ids have names (table, column of
     names, column of rows), all rows in memory
-    memory_limit: most bytes of host memory to take, as "8GiB" (128 MiB or more; below, batches may exceed it); edges beyond it are sorted in `scratch` (a folder; None:
-    that of the file), with 8 bytes per edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit
+    memory_limit: most bytes of host memory to take, as "8GiB" (128 MiB or more); edges beyond it are sorted in `scratch` (a folder; None: that of the
+    file), with 8 bytes per edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit. A quarter of it, at
+    most 256 MiB, is for what pyarrow reads and writes, and a record batch of an Arrow file is read whole
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all) of each stage, in rows (all is 0 where unknown) and then bytes. An error or
     KeyboardInterrupt in it ends the work, and no file is left
     Result: what the graph is; None of a dataset.
@@ -74,15 +75,16 @@ def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: boo
         edges, src, dst, weight, options["undirected"] = graph
     if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not ending(os.fspath(edges)):
         return _garner._convert(edges, to, **{**options, "undirected": undirected or None})
-    table = Table(edges, src, dst, weight, renumber)
+    reading, options["memory_limit"] = divided(options["memory_limit"])
+    table = Table(edges, src, dst, weight, renumber, reading)
     if not isinstance(to, str) or not to.endswith(".gnr"):
         raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
     names_file = os.fspath(names) if names is not None else names_of(to)
     if not names_file.endswith((".parquet", ".npy")):
         raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")
-    writer = _garner._GraphWriter(to, table.name, scratch, **{**options, "memory_limit": without_batches(options["memory_limit"])})
+    writer = _garner._GraphWriter(to, table.name, scratch, **options)
     table.write_to(writer, show)
-    with NamesFile(names_file, names_of(to), writer, table.kind) as written:
+    with NamesFile(names_file, names_of(to), writer, table.kind, reading) as written:
         info = writer.finish()
         written.publish(info.names_digest)
     return info

@@ -13,7 +13,6 @@ from . import _checks
 from .errors import FileError, KindError, UsageError
 from .tabular import library
 
-_written = 1 << 20  # names at once
 _key = b"garner.names"  # of Parquet's metadata: the digest that the graph file has too
 
 
@@ -74,9 +73,10 @@ def names_of(graph_file: str) -> str:
 class NamesFile:
     """The file of the names: written under another name, and renamed once the graph is whole."""
 
-    def __init__(self, file: str, default: str, writer: Any, kind: Any) -> None:
+    def __init__(self, file: str, default: str, writer: Any, kind: Any, memory: int = 256 << 20) -> None:
         self.file, self.default, self.writer, self.kind, self.part = file, default, writer, kind, ""
         self.to: Any = None
+        self.at_once = min(1 << 20, max(1 << 12, memory >> 10))  # names that are written
 
     def __enter__(self) -> NamesFile:
         if self.kind is None:
@@ -108,8 +108,8 @@ class NamesFile:
 
     def _parts(self) -> Iterator[Any]:
         pa = library()
-        for first in range(0, self.writer.names, _written):
-            offsets, data = self.writer.read_names(first, min(_written, self.writer.names - first))
+        for first in range(0, self.writer.names, self.at_once):
+            offsets, data = self.writer.read_names(first, min(self.at_once, self.writer.names - first))
             if pa.types.is_integer(self.kind) or pa.types.is_fixed_size_binary(self.kind):
                 yield pa.Array.from_buffers(self.kind, len(offsets) - 1, [None, pa.py_buffer(data)])
             else:

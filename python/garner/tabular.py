@@ -19,16 +19,9 @@ from . import _checks, _garner
 from .errors import FileError, IdError, InputError, KindError, UsageError
 from .progress import Show
 
-_rows = 1 << 17  # of a batch
+_rows = 1 << 17  # of a batch, at most
+_most = 256 << 20  # bytes for what pyarrow reads
 _tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
-
-
-def without_batches(memory_limit: Any) -> Any:
-    """What the sorter may take of it: batches of pyarrow, and what is made of them and of names, take up to 64 MiB."""
-    if not isinstance(memory_limit, (int, str)):
-        return memory_limit
-    limit = _garner.parse_bytes(memory_limit)
-    return limit - min(limit // 2, 64 << 20)
 
 
 def library(module: str = "") -> Any:
@@ -36,12 +29,23 @@ def library(module: str = "") -> Any:
     return importlib.import_module("pyarrow" + ("." + module if module else ""))
 
 
+def divided(memory_limit: Any) -> tuple[int, Any]:
+    """Of a limit in bytes: the part for what pyarrow reads (batches, pages, and the names that are written), and that for the sorter; None: no limit."""
+    if not isinstance(memory_limit, (int, str)):  # which the sorter refuses, unless it is None
+        return _most, memory_limit
+    limit = _garner.parse_bytes(memory_limit)
+    part = min(limit // 4, _most)
+    return part, limit - part
+
+
 class Table:
     """Columns of a table of edges, in batches."""
 
-    def __init__(self, edges: Any, src: str | int, dst: str | int | None, weight: str | int | None, renumber: bool | None) -> None:
+    def __init__(self, edges: Any, src: str | int, dst: str | int | None, weight: str | int | None, renumber: bool | None, memory: int = _most) -> None:
         _checks.installed("garner.convert", "pyarrow")
         self.columns, self.renumber = (src, dst, weight), renumber
+        self.at_once = min(_rows, max(1 << 12, memory >> 11))  # rows of a batch, of which three are there at a time
+        self.block = min(4 << 20, max(1 << 18, memory >> 4))  # bytes that are read of a column, or of text
         self.kind: Any = None  # of the names: a type of pyarrow; None: ids are numbers
         self.types: dict[str, tuple[str, str]] = {}  # of the first part: each column's type, and where
         if isinstance(edges, (str, bytes, os.PathLike)):
@@ -105,11 +109,11 @@ class Table:
             where = part if isinstance(part, str) else self.name
             first = 0
             try:
-                for names, batch in _read(part, self.columns, self.renumber):
+                for names, batch in _read(part, self.columns, self.renumber, self.at_once, self.block):
                     whole = batch.schema.names == names  # else of Parquet, the columns that are wanted
                     chosen = [(_position(where, names, one), role) for one, role in zip(self.columns, ("src", "dst", "weight")) if one is not None]
-                    for at in range(0, batch.num_rows, _rows):
-                        columns = [_decoded(batch.column(k if whole else names[k]).slice(at, _rows)) for k, _ in chosen]
+                    for at in range(0, batch.num_rows, self.at_once):
+                        columns = [_decoded(batch.column(k if whole else names[k]).slice(at, self.at_once)) for k, _ in chosen]
                         for (k, role), column in zip(chosen, columns):
                             self._check(where, first + at, names[k], role, column)
                         yield where, first + at, columns
@@ -175,7 +179,7 @@ def ending(name: str) -> str:
     return _tables.get(os.path.splitext(plain)[1].lower(), "")
 
 
-def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
+def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None, at_once: int, block: int) -> Iterator[tuple[list[str], Any]]:
     """The names of all columns of one file or table, with each of its record batches."""
     pa = library()
 
@@ -194,8 +198,9 @@ def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterato
         wanted = [schema.names[_position(part, schema.names, one)] for one in columns if one is not None]
         for name in wanted:
             _position(part, schema.names, name)  # once
-        with pq.ParquetFile(part, buffer_size=1 << 20, pre_buffer=False) as file:  # else it holds all columns that it has read
-            yield from ((schema.names, batch) for batch in file.iter_batches(_rows, columns=wanted))
+        # With a buffer the pages of a column are read as they are wanted; without, all of a row group are in memory. Each thread's heap keeps some MiB.
+        with pq.ParquetFile(part, buffer_size=block, pre_buffer=False) as file:
+            yield from ((schema.names, batch) for batch in file.iter_batches(at_once, columns=wanted, use_threads=at_once == _rows))
     elif kind == "arrow":
         with pa.memory_map(part) as mapped:
             if mapped.read(6) == b"ARROW1":
@@ -205,12 +210,12 @@ def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None) -> Iterato
                 mapped.seek(0)
                 yield from ((batch.schema.names, batch) for batch in pa.ipc.open_stream(mapped))
     elif kind == "csv":
-        yield from _read_csv(part, columns, renumber)
+        yield from _read_csv(part, columns, renumber, block)
     else:
         raise UsageError(f"{part}: is not a table by its ending; {', '.join(_tables)} are read here, other formats by garner.read")
 
 
-def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Iterator[tuple[list[str], Any]]:
+def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None, block: int) -> Iterator[tuple[list[str], Any]]:
     pa, csv = library(), library("csv")
     with _standard_input() if part == "-" else pa.input_stream(part) as stream:
         head = b""
@@ -227,7 +232,7 @@ def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None) -> Ite
         names = [f"f{k}" for k in range(len(fields))] if bare else fields
         chosen = [None if one is None else names[_position(part, names, one)] for one in columns]
         types = {name: pa.float64() for name in chosen[2:] if name} | ({name: pa.string() for name in chosen[:2] if name} if renumber else {})
-        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=4 << 20, autogenerate_column_names=bare),
+        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=block, autogenerate_column_names=bare),
                           csv.ParseOptions(delimiter=delimiter), csv.ConvertOptions(column_types=types)) as reader:
             for batch in reader:
                 if chosen[2] and batch.num_rows:
