@@ -544,25 +544,36 @@ class BfsRun:
     def __repr__(self) -> str: ...
 
 class BfsResult:
-    """Entry k belongs to the vertex graph.ids()[k]."""
+    """
+    Entry k belongs to the vertex graph.ids()[k]; of several sources: entry [s, k], from sources[s].
+    """
 
     @property
-    def run(self) -> BfsRun: ...
+    def run(self) -> BfsRun:
+        """of the first source"""
+
+    @property
+    def runs(self) -> list[BfsRun]:
+        """one per source"""
 
     @property
     def depth(self) -> numpy.typing.NDArray[numpy.int64]:
-        """shape (vertices,); -1 (UNREACHED) where the source does not lead"""
+        """
+        shape (vertices,) or (sources, vertices); -1 (UNREACHED) where the source does not lead
+        """
 
     @property
     def parent(self) -> numpy.typing.NDArray[numpy.int64]:
         """
-        shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached
+        of depth's shape; a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached
         """
 
-def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> BfsResult:
+def bfs(graph: Graph, source: int | None = None, *, sources: Sequence[int] | None = None, max_depth: int | None = None, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> BfsResult:
     """
     Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.
+    sources: several instead of one, whose buffers are made once: row s of the result is of sources[s]
 
+    max_depth: vertices farther from the source stay unreached, and edges beyond it unread
     variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
     cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
@@ -579,8 +590,9 @@ class BfsSearch:
     Breadth-first search from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> None:
+    def __init__(self, graph: Graph, *, max_depth: int | None = None, variant: str | None = None, cached_neighbors: int | None = None, device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False, devices: list[object] | None = None) -> None:
         """
+        max_depth: vertices farther from the source stay unreached, and edges beyond it unread
         variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
         cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
         devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
