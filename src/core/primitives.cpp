@@ -64,7 +64,10 @@ std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys,
   if (!x.asynchronous()) return on_host::sort_by_key(x, keys, spare, values, spare_values, bits);
   x.give([=, given = values] {
     std::span<std::uint32_t> moved = given;
-    on_host::sort_by_key(threads_of_the_host(), keys, spare, moved, spare_values, bits);
+    auto const sorted = on_host::sort_by_key(threads_of_the_host(), keys, spare, moved, spare_values, bits);
+    if (sorted.data() == keys.data()) return;
+    std::copy(sorted.begin(), sorted.end(), keys.begin());
+    std::copy(moved.begin(), moved.end(), given.begin());
   });
   return keys;
 }
