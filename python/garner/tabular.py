@@ -30,7 +30,7 @@ def library(module: str = "") -> Any:
 
 
 def divided(memory_limit: Any) -> tuple[int, Any]:
-    """Of a limit in bytes: the part for what pyarrow reads (batches, pages, and the names that are written), and that for the sorter; None: no limit."""
+    """A limit in two: bytes for what pyarrow reads (batches, pages, and the names that are written), and those for the sorter. None: the sorter chooses."""
     if not isinstance(memory_limit, (int, str)):  # which the sorter refuses, unless it is None
         return _most, memory_limit
     limit = _garner.parse_bytes(memory_limit)
