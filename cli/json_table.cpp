@@ -438,6 +438,7 @@ std::string_view json_table() {
 
 = predict: `garner predict --json`
   file out: str; the graph, and the output file
+  embeddings: str?; file of the rows before the classes
   nodes classes: int
   found: int[]; number of nodes per class; empty for multi-label models
   ms? prepare_ms?: num; all layers; before the layers

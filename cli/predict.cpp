@@ -1,11 +1,13 @@
 // garner predict: what a trained model says of every vertex.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command/common.hpp"
 #include "command/sample_options.hpp"
 #include "files/npy_head.hpp"
+#include "garner/convert.hpp"
 #include "garner/files.hpp"
 #include "garner/gnn.hpp"
 #include "models.hpp"
@@ -19,7 +21,7 @@ using cli::grouped;
 using json = nlohmann::ordered_json;
 
 struct predict_arguments : cli::sample_arguments, cli::row_arguments {
-  std::string features, model, out, side = "in", math = "tf32", near_bytes;
+  std::string features, model, out, embeddings, side = "in", math = "tf32", near_bytes;
   bool weighted = false, classes = false;
 };
 
@@ -65,7 +67,28 @@ gnn_model read_model(predict_arguments const& a, execution_device where) {
   if (a.classes && o.labels != label_kind::single_label)
     cli::fail(errc::usage, "--classes-only: this model is multi-label, with {} labels per node; leave it out to get their scores",
               o.classes);
+  if (a.embeddings.empty()) return model;
+  if (!a.embeddings.ends_with(".npy") && !a.embeddings.ends_with(".gnt"))
+    cli::fail(errc::usage, "--embeddings {}: is written as .npy or .gnt; end its name so", a.embeddings);
+  if (o.layers == 1 && !o.residual)
+    cli::fail(errc::usage, "--embeddings: this model is one layer, from features to classes, and has none; train one with --layers 2");
   return model;
+}
+std::string_view bytes_of(auto const& all) { return {reinterpret_cast<char const*>(all.data()), all.size() * sizeof all[0]}; }
+void write_embeddings(predict_arguments const& a, std::vector<float> const& rows, std::uint64_t width) {
+  if (a.embeddings.empty()) return;
+  bool const pages = a.embeddings.ends_with(".gnt");
+  std::string const plain = pages ? a.embeddings + ".npy" : a.embeddings;
+  write_file(plain, npy_head("<f4", rows.size() / width, width), bytes_of(rows));
+  if (!pages) return;
+  struct removal {
+    std::string const& file;
+    ~removal() {
+      std::error_code none;
+      std::filesystem::remove(file, none);
+    }
+  } const behind{plain};
+  convert_rows(plain, a.embeddings, {});
 }
 // `r`: of one type.
 void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
@@ -79,13 +102,15 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
     found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
     ++count[static_cast<std::size_t>(found[v])];
   }
-  auto const bytes = [](auto const& all) {
-    return std::string_view(reinterpret_cast<char const*>(all.data()), all.size() * sizeof all[0]);
-  };
-  if (a.classes) write_file(a.out, npy_head("<i8", n), bytes(found));
-  else write_file(a.out, npy_head("<f4", n, classes), bytes(scores));
+  if (a.classes) write_file(a.out, npy_head("<i8", n), bytes_of(found));
+  else write_file(a.out, npy_head("<f4", n, classes), bytes_of(scores));
   if (a.json) {
-    json out{{"file", a.file}, {"nodes", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
+    json out{{"file", a.file},
+             {"nodes", n},
+             {"classes", classes},
+             {"out", a.out},
+             {"embeddings", a.embeddings.empty() ? json(nullptr) : json(a.embeddings)},
+             {"found", count}};
     if (r) add_report(out, *r);
     cli::say("{}\n", out.dump(2));
     return;
@@ -93,12 +118,14 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
   if (r) say_report(*r);
   cli::say("{}: {} of {} nodes, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
            grouped(n));
+  if (!a.embeddings.empty())
+    cli::say("{}: rows of {} elements of {} nodes, by ascending id\n", a.embeddings, model.options().hidden, grouped(n));
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
 }
 
 void predict_types(predict_arguments& a) {
   if (!a.features.empty()) cli::fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
-  cli::check_outputs(a.file, {{"--out", a.out}});
+  cli::check_outputs(a.file, {{"--out", a.out}, {"--embeddings", a.embeddings}});
   execution_device const where = a.where();
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
@@ -111,7 +138,11 @@ void predict_types(predict_arguments& a) {
   cli::opened_types on = cli::open_types(a.file, where, a.tier, {o.side, o.weighted}, std::nullopt, a);
   std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
   if (!a.near_bytes.empty()) o.memory_limit = parse_bytes(a.near_bytes);
+  std::uint64_t const hidden = model.options().hidden;
+  std::vector<float> rows(a.embeddings.empty() ? 0 : on.tables.at(model.types().target).rows() * hidden);
+  o.embeddings = rows;
   inference_report const r = infer(model, on.g, on.features(), scores, o);
+  write_embeddings(a, rows, hidden);
   write_scores(a, model, scores, r.layers.empty() ? nullptr : &r);
 }
 
@@ -121,12 +152,13 @@ void predict_file(predict_arguments& a) {
   if (a.file.ends_with(".json")) return predict_types(a);
   if (a.features.empty()) cli::fail(errc::usage, "--features is required: name an .npy file (a dataset file names its own)");
   edge_direction const side = a.side == "in" ? edge_direction::in : edge_direction::out;
-  cli::check_outputs(a.file, {{"--out", a.out}});
+  cli::check_outputs(a.file, {{"--out", a.out}, {"--embeddings", a.embeddings}});
   execution_device const where = a.where();
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
   graph_source from(a.file);
-  std::uint64_t const n = from.info().vertices, classes = model.options().classes;
+  std::uint64_t const n = from.info().vertices, classes = model.options().classes,
+                      embedded = a.embeddings.empty() ? 0 : model.options().hidden;
   if (a.weighted && from.info().weights == weight_kind::none)
     cli::fail(errc::input,
               "{}: --weighted, and this graph has no weights; create it with --random-weights (garner convert, garner generate)", a.file);
@@ -135,7 +167,7 @@ void predict_file(predict_arguments& a) {
   bool const on_device = where.kind == device_kind::cuda;
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
-  graph_handle const g = a.load(from, edges, side == edge_direction::in, 0, {a.weighted, n * classes * sizeof(float)});
+  graph_handle const g = a.load(from, edges, side == edge_direction::in, 0, {a.weighted, n * (classes + embedded) * sizeof(float)});
   row_array const table = a.open_table(a.features, where);
   tiered_options tiers;
   tiers.device = where;
@@ -146,7 +178,10 @@ void predict_file(predict_arguments& a) {
   inference_options o;
   o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
   if (!a.near_bytes.empty()) o.memory_limit = parse_bytes(a.near_bytes);
+  std::vector<float> rows(n * embedded);
+  o.embeddings = rows;
   inference_report const r = infer(model, g, features, scores, o);
+  write_embeddings(a, rows, embedded);
   write_scores(a, model, scores, &r);
 }
 
@@ -161,6 +196,7 @@ void add_predict(cli::program& p) {
   v.add("--model", a->model, "model file that garner train wrote").among("").required();
   v.add("-o,--out", a->out, "file to write (.npy): scores, one row of classes per node by ascending id").required();
   v.add("--classes-only", a->classes);
+  v.add("--embeddings", a->embeddings);
   v.add("--weighted", a->weighted, "use edge weights");
   v.add("--side", a->side);
   v.add("--gemm", a->math);

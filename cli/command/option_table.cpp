@@ -187,6 +187,7 @@ constexpr option_row common_rows[] = {
     {"--scaling", "HOW", basic, "feature normalization: none, sum (L1 per row), length (L2 per row), or automatic: by the values"},
     {"--classes", "N", advanced, "number of classes (default: the highest label plus one)"},
     {"--classes-only", "", basic, "write the predicted class per node, not the scores"},
+    {"--embeddings", "FILE", basic, "also write the rows before the classes (.npy, .gnt)"},
     {"--evaluate-every", "N", basic, "epochs between exact evaluations; 0: at the end only"},
     {"--patience", "N", basic,
      "stop after this many evaluations without a lower validation loss; 0: never (default: see --epochs; 0 if that is set)"},

@@ -261,6 +261,9 @@ struct inference_options {
   bool weighted = false;
   dense_math math = dense_math::tf32;
   std::optional<std::uint64_t> memory_limit;  // for device memory; unset: the free memory
+  // Room for a row of options().hidden elements for each node: the rows that the classes are computed from, which are the last layer's
+  // input, of residual models its output. Empty: not wanted. errc::usage if too small, or if the model is one layer without them.
+  std::span<float> embeddings = {};
 };
 // The result of inference, or of a dry run. Bytes are those between host memory and device memory, also if the device is the CPU.
 struct inference_report {

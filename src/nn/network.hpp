@@ -48,6 +48,8 @@ struct network_shape {
       if (kind == model_kind::sage && r.to == type) sum += width(layer, r.from);
     return sum;
   }
+  // Whether the layer's rows of a type are those that the target's classes are computed from.
+  bool gives_embeddings(std::uint32_t layer, std::uint32_t type) const { return type == target && layer + (residual ? 1 : 2) == layers; }
 };
 
 // A tensor of a model as in files: a block of the parameters, `rows` x `columns` (bias and norm: 1 x columns), and its row stride.

@@ -75,7 +75,10 @@ TEST(training_program, trains_each_model_and_predicts_what_it_told) {
         EXPECT_EQ(told["nodes"], 240);
         EXPECT_EQ(told["classes"], 3);
         auto const scores = numbers_of<float>(at, "p.npy", 240 * 3);
-        ran(at, "garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy --device " + place);
+        ran(at, "garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy --embeddings e.npy --device " + place);
+        EXPECT_TRUE(read_text(at / "e.npy").starts_with(npy_head("<f4", 240, 16)));
+        auto const embedded = numbers_of<float>(at, "e.npy", 240 * 16);
+        EXPECT_TRUE(std::any_of(embedded.begin(), embedded.end(), [](float x) { return x != 0; }));
         auto const classes = numbers_of<std::int64_t>(at, "k.npy", 240);
         double right = 0, tested = 0;
         std::vector<std::uint64_t> found(3);
@@ -118,6 +121,15 @@ TEST(training_program, learns_answers_weights_and_two_classes) {
   EXPECT_NE(o.err.find("--classes-only"), std::string::npos) << o.err;
   EXPECT_FALSE(std::filesystem::exists(at / "k.npy"));
   // Before anything else is read.
+  json const pages = ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --embeddings e.gnt");
+  EXPECT_EQ(pages["embeddings"], "e.gnt");
+  ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --embeddings e.npy");
+  EXPECT_EQ(at.shell("garner convert e.gnt back.npy").code, 0);
+  EXPECT_EQ(read_text(at / "back.npy"), read_text(at / "e.npy"));
+  EXPECT_FALSE(std::filesystem::exists(at / "e.gnt.npy"));
+  outcome const csv = at.shell("garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --embeddings e.csv");
+  EXPECT_EQ(csv.code, 2);
+  EXPECT_NE(csv.err.find(".npy or .gnt"), std::string::npos) << csv.err;
   outcome const soon = at.shell("garner predict nowhere.gnr --features x.npy --model m.safetensors --classes-only -o k.npy");
   EXPECT_EQ(soon.code, 2);
   EXPECT_NE(soon.err.find("--classes-only"), std::string::npos) << soon.err;

@@ -1,5 +1,6 @@
 // `garner train` and `garner predict` on a dataset file: training and its report, round trips of model and checkpoint, rejected options.
 #include <gmock/gmock.h>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +74,17 @@ TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) 
   outcome const parts = at.shell("garner predict g.json --model m -o p.npy --local-bytes 24KiB --json");
   ASSERT_EQ(parts.code, 0) << parts.err;
   EXPECT_EQ(json::parse(parts.out)["layers"].size(), 2u);
+  // The rows before the classes, in parts and in one piece.
+  for (std::string const how : {"a.npy", "b.npy --local-bytes 24KiB"})
+    ASSERT_EQ(at.shell("garner predict g.json --model m -o p.npy --embeddings " + how).code, 0);
+  std::string const one = read_text(at / "a.npy"), some = read_text(at / "b.npy"), head = npy_head("<f4", 120, 4);
+  ASSERT_EQ(one.size(), head.size() + 120 * 4 * sizeof(float));
+  ASSERT_EQ(one.size(), some.size());
+  for (std::size_t k = head.size(); k < one.size(); k += sizeof(float)) {
+    float a = 0, b = 0;
+    std::memcpy(&a, one.data() + k, sizeof a), std::memcpy(&b, some.data() + k, sizeof b);
+    EXPECT_NEAR(a, b, 1e-5) << k;
+  }
   EXPECT_LE(json::parse(parts.out)["local_bytes"], 24 * 1024);
   outcome const little = at.shell("garner predict g.json --model m -o p.npy --local-bytes 1KiB");
   EXPECT_EQ(little.code, 1);

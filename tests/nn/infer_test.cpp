@@ -2,6 +2,7 @@
 #include "nn/infer/infer.hpp"
 
 #include <gmock/gmock.h>
+#include <map>
 #include <set>
 
 #include "core/progress.hpp"
@@ -81,12 +82,29 @@ INSTANTIATE_TEST_SUITE_P(at, infer_at, ::testing::Combine(every_place, ::testing
   return std::string(std::get<1>(info.param).name) + "_" + name_of(std::get<0>(info.param));
 });
 
-std::vector<float> in_one_piece(gnn_model& model, tiered_tensor& features, edge_direction side, bool weighted) {
+// Scores, and the rows before the classes, `hidden` elements each.
+std::pair<std::vector<float>, std::vector<float>> in_one_piece(gnn_model& model, tiered_tensor& features, edge_direction side,
+                                                               bool weighted) {
   auto& [x, o, net] = model.inside();
   whole_pass all(x, some_graph(), side, weighted, aggregation_of(o.kind));
   tiered_tensor* const tables[] = {&features};
   blas products(x, dense_math::f32);
-  return host_copy(x, net.forward(x, all.of(net, o.scaling, tables, products)).data, vertices * 5);
+  std::vector<float> rows;
+  network<float>::pass p = all.of(net, o.scaling, tables, products);
+  p.watch = [&x = x, &rows, before = o.layers - (o.residual ? 1 : 2)](char const*, std::uint32_t l, std::uint32_t,
+                                                                      row_block<float const> made, std::uint64_t n, std::uint64_t columns) {
+    if (l == before) rows = host_copy(x, made.data, n * columns);
+  };
+  auto scores = host_copy(x, net.forward(x, p).data, vertices * 5);
+  return {std::move(scores), std::move(rows)};
+}
+void expect_close(std::vector<float> const& got, std::vector<float> const& expected, std::string const& how) {
+  ASSERT_EQ(got.size(), expected.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    worst =
+        std::max(worst, std::abs(static_cast<double>(got[i] - expected[i])) / std::max(1.0, std::abs(static_cast<double>(expected[i]))));
+  EXPECT_LT(worst, 1e-4) << how;
 }
 
 TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
@@ -98,7 +116,7 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
   if (t.device.kind == device_kind::cpu) t.feature_cache.reset();
   tiered_tensor features({rows.data(), vertices, width}, t);
   gnn_model model(where(), model_of(c));
-  std::vector<float> const expected = in_one_piece(model, features, c.side, c.weighted);
+  auto const [expected, before] = in_one_piece(model, features, c.side, c.weighted);
   std::set<std::string> strategies;
   bool parts = false, refused = false;
   double near = 64e6;
@@ -106,7 +124,8 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
     inference_options o;
     o.side = c.side, o.weighted = c.weighted, o.math = dense_math::f32;
     o.memory_limit = static_cast<std::uint64_t>(near);
-    std::vector<float> got(vertices * 5, -1);
+    std::vector<float> got(vertices * 5, -1), embedded(before.size(), -1);
+    o.embeddings = embedded;
     inference_report planned, done;
     try {
       planned = plan_inference(model, some_graph(), features, o);
@@ -120,11 +139,9 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
     for (auto const& l : planned.layers) all += l.how + "\n";
     if (!strategies.insert(all).second) continue;
     done = infer(model, some_graph(), features, got, o);
-    double worst = 0;
-    for (std::size_t i = 0; i < got.size(); ++i)
-      worst =
-          std::max(worst, std::abs(static_cast<double>(got[i] - expected[i])) / std::max(1.0, std::abs(static_cast<double>(expected[i]))));
-    EXPECT_LT(worst, 1e-4) << "with " << near << " bytes:\n" << all;
+    std::string const with = fmt::format("with {} bytes:\n{}", near, all);
+    expect_close(got, expected, "scores " + with);
+    expect_close(embedded, before, "embeddings " + with);
     ASSERT_EQ(done.layers.size(), planned.layers.size());
     for (std::size_t l = 0; l < done.layers.size(); ++l) {
       EXPECT_EQ(done.layers[l].rows_in, planned.layers[l].rows_in) << l << ": " << all;
@@ -137,6 +154,49 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
   EXPECT_TRUE(refused);
   EXPECT_TRUE(parts);
   EXPECT_GE(strategies.size(), 3u);
+}
+
+TEST(infer, embeddings_are_those_of_a_plain_loop) {
+  std::vector<float> const rows = some_rows();
+  tiered_tensor features({rows.data(), vertices, width});
+  model_options m;
+  m.kind = model_kind::sage, m.inputs = width, m.classes = 5, m.layers = 2, m.hidden = 6;
+  gnn_model model({}, m);
+  std::vector<float> scores(vertices * 5), got(vertices * m.hidden), alone(scores.size());
+  inference_options o;
+  o.math = dense_math::f32;
+  infer(model, some_graph(), features, alone, o);
+  o.embeddings = got;
+  infer(model, some_graph(), features, scores, o);
+  EXPECT_EQ(scores, alone);
+  std::map<std::string, parameter> named;
+  for (parameter const& p : model.inside().net.parameters()) named[p.name] = p;
+  float const* const values = model.inside().net.values();
+  auto const value = [&](char const* name, std::uint64_t i, std::uint64_t k) {
+    parameter const& p = named.at(name);
+    return static_cast<double>(values[p.offset + i * p.stride + k]);
+  };
+  whole_graph const in(some_graph(), edge_direction::in, false, false);
+  auto const& lists = in.pulled();
+  std::vector<float> expected(got.size());
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    double const count = std::max<double>(1, static_cast<double>(lists.offsets[v + 1] - lists.offsets[v]));
+    std::vector<double> mean(width);
+    for (std::uint64_t e = lists.offsets[v]; e < lists.offsets[v + 1]; ++e)
+      for (std::uint64_t k = 0; k < width; ++k) mean[k] += rows[lists.ends[e] * width + k] / count;
+    for (std::uint64_t i = 0; i < m.hidden; ++i) {
+      double sum = value("convs.0.lin_l.bias", 0, i);
+      for (std::uint64_t k = 0; k < width; ++k)
+        sum += value("convs.0.lin_l.weight", i, k) * mean[k] + value("convs.0.lin_r.weight", i, k) * rows[v * width + k];
+      expected[v * m.hidden + i] = static_cast<float>(std::max(sum, 0.0));
+    }
+  }
+  expect_close(got, expected, "by a plain loop");
+  o.embeddings = std::span(got).first(got.size() - 1);
+  EXPECT_THAT(error_of([&] { infer(model, some_graph(), features, scores, o); }), HasSubstr("elements of embeddings"));
+  m.layers = 1;
+  gnn_model flat({}, m);
+  EXPECT_THAT(error_of([&] { infer(flat, some_graph(), features, scores, o); }), HasSubstr("one layer"));
 }
 
 TEST(infer, every_way_is_taken) {

@@ -19,6 +19,7 @@ class inference_by_layers {
   virtual ~inference_by_layers() = default;
   inference_report const& planned() const { return planned_; }
   inference_report run(blas& products, score_taker const& take);
+  void also_take(score_taker embeddings) { take_embeddings_ = std::move(embeddings); }
 
  protected:
   using rows_in = row_block<float const>;
@@ -54,6 +55,9 @@ class inference_by_layers {
 
   store make(std::uint32_t t, std::uint64_t columns, std::uint64_t block, bool near);
   void make_stores(std::uint32_t layer, std::uint32_t t, std::uint64_t block, bool near);  // for that
+  void tell_embeddings(std::uint32_t layer, std::uint32_t t, rows_out rows, std::uint64_t first, std::uint64_t count) {
+    if (take_embeddings_ && net_.shape().gives_embeddings(layer, t)) take_embeddings_(first, count, {rows.data, rows.stride});
+  }
   void give(std::uint32_t to_layer, std::uint32_t t, rows_in rows, std::uint64_t first, std::uint64_t count);
   void put(store& to, rows_in rows, std::uint64_t first, std::uint64_t count);
   // Columns [begin, end) of rows [first, first + count), to device memory.
@@ -97,6 +101,7 @@ class inference_by_layers {
   leased<buffer<float>> outgoing_[2];  // x_ fills them, and out_ reads
   std::uint64_t stagings_ = 0, puts_ = 0;
   store laid_;
+  score_taker take_embeddings_;
   buffer<float> bringing_;
   take_room taking_;
 };

@@ -127,13 +127,23 @@ types_sizes sizes_of(hetero_graph const& g, bool weighted) {
 
 inference_report infer_types(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
                              std::span<tiered_tensor* const> features, edge_direction side, bool weighted,
-                             std::optional<std::uint64_t> near, blas& products, score_taker const& take) {
+                             std::optional<std::uint64_t> near, blas& products, score_taker const& take,
+                             score_taker const& take_embeddings) {
   std::uint64_t const allowed = near.value_or(free_near(x)),
                       whole = whole_pass::bytes_for(x.on_device(), sizes_of(g, weighted), net.shape());
-  if (whole > allowed) return types_in_parts(x, g, net, scaling, features, side, weighted, allowed).run(products, take);
+  if (whole > allowed) {
+    types_in_parts parts(x, g, net, scaling, features, side, weighted, allowed);
+    parts.also_take(take_embeddings);
+    return parts.run(products, take);
+  }
   auto const begun = steady::now();
   whole_pass all(x, g, side, weighted, false);
-  row_block<float> const scores = net.forward(x, all.of(net, scaling, features, products));
+  network<float>::pass p = all.of(net, scaling, features, products);
+  if (take_embeddings)
+    p.watch = [&](char const*, std::uint32_t l, std::uint32_t t, row_block<float const> rows, std::uint64_t count, std::uint64_t) {
+      if (net.shape().gives_embeddings(l, t)) take_embeddings(0, count, rows);
+    };
+  row_block<float> const scores = net.forward(x, p);
   x.wait();
   take(0, g.types()[net.shape().target].count, {scores.data, scores.stride});
   inference_report report;
@@ -141,6 +151,18 @@ inference_report infer_types(executor& x, hetero_graph const& g, network<float>&
   report.ms = ms_since(begun);
   return report;
 }
+
+namespace {
+void require_room(model_options const& o, std::uint64_t n, std::span<float> scores, std::span<float> embeddings) {
+  if (scores.size() < n * o.classes)
+    fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
+  if (embeddings.empty()) return;
+  if (o.layers == 1 && !o.residual)
+    fail(errc::usage, "embeddings: this model is one layer, from features to classes, and has none; use a model of two layers or more");
+  if (embeddings.size() < n * o.hidden)
+    fail(errc::usage, "room for {} elements of embeddings, and {} vertices have {} each; make it larger", embeddings.size(), n, o.hidden);
+}
+}  // namespace
 
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options) {
@@ -150,16 +172,23 @@ inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& f
     model_options const& o = inside.options;
     std::uint64_t const n = g.info().vertices;
     require_table(inside, features, g);
-    if (scores.size() < n * o.classes)
-      fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
+    require_room(o, n, scores, options.embeddings);
     blas products(x, options.math);
     whole_graph const lists(g, options.side, options.weighted, false);
-    layered_inference all(x, lists, o, inside.net, features, options.memory_limit);
+    bool const also = !options.embeddings.empty();
+    layered_inference all(x, lists, o, inside.net, features, options.memory_limit, also);
     rows_out_of_device out(x, scores.data(), o.classes);
+    std::optional<rows_out_of_device> embeddings;
+    if (also) {
+      embeddings.emplace(x, options.embeddings.data(), o.hidden);
+      all.also_take(
+          [&](std::uint64_t first, std::uint64_t count, row_block<float const> rows) { embeddings->take(first, count, rows.data); });
+    }
     inference_report report = all.run(
         products, [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) { out.take(first, count, found.data); });
     auto const done = steady::now();
     out.finish();
+    if (also) embeddings->finish();
     double const rest = ms_since(done);
     report.ms += rest, report.layers.back().ms += rest, report.layers.back().targets_ms += rest;
     return report;
@@ -173,7 +202,7 @@ inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_
     model_options const& o = inside.options;
     require_table(inside, features, g);
     whole_graph const lists(g, options.side, options.weighted, false);
-    return layered_inference(x, lists, o, inside.net, features, options.memory_limit).planned();
+    return layered_inference(x, lists, o, inside.net, features, options.memory_limit, !options.embeddings.empty()).planned();
   });
 }
 inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
@@ -181,15 +210,18 @@ inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tier
   return as_error([&] {
     gnn_model::parts& m = model.inside();
     require_types(m, g, features, options.side);
-    std::uint64_t const n = g.types()[m.net.shape().target].count, classes = m.options.classes;
-    if (scores.size() < n * classes)
-      fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, classes);
+    std::uint64_t const n = g.types()[m.net.shape().target].count;
+    require_room(m.options, n, scores, options.embeddings);
+    auto const taken_to = [&](std::span<float> to, std::uint64_t columns) -> score_taker {
+      return [&x = m.x, to, columns](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
+        x.copy(to.data() + first * columns, found.data, count * columns * sizeof(float));
+        x.wait();
+      };
+    };
     blas products(m.x, options.math);
     return infer_types(m.x, g, m.net, m.options.scaling, features, options.side, options.weighted, options.memory_limit, products,
-                       [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
-                         m.x.copy(scores.data() + first * classes, found.data, count * classes * sizeof(float));
-                         m.x.wait();
-                       });
+                       taken_to(scores, m.options.classes),
+                       options.embeddings.empty() ? score_taker{} : taken_to(options.embeddings, m.options.hidden));
   });
 }
 

@@ -15,10 +15,10 @@ constexpr std::uint64_t scores_at_once = 256u << 20;  // bytes
 }  // namespace
 
 layered_inference::layered_inference(executor& x, whole_graph const& g, model_options const& o, network<float>& net,
-                                     tiered_tensor& features, std::optional<std::uint64_t> near)
+                                     tiered_tensor& features, std::optional<std::uint64_t> near, bool embeddings)
     : inference_by_layers(x, net, o.scaling, {&features}, {g.vertices()}), g_(g), o_(o), n_(g.vertices()), how_(aggregation_of(o.kind)) {
   inference_sizes s;
-  s.model = o, s.vertices = n_, s.edges = g.pulled().offsets[n_], s.weighted = g.pulled().weights != nullptr;
+  s.model = o, s.embeddings = embeddings, s.vertices = n_, s.edges = g.pulled().offsets[n_], s.weighted = g.pulled().weights != nullptr;
   for (std::uint64_t v = 0; v < n_; ++v) {
     std::uint64_t const length = g.pulled().offsets[v + 1] - g.pulled().offsets[v];
     s.longest = std::max(s.longest, length);
@@ -73,6 +73,7 @@ void layered_inference::finish(std::uint32_t l, pass const& p, std::uint64_t fir
     }
   }
   rows_out const out = net_.finish(x_, p, l, 0, in, count);
+  tell_embeddings(l, 0, out, first, count);
   if (l + 1 < o_.layers) {
     give(l + 1, 0, {out.data, out.stride}, first, count);
     return;

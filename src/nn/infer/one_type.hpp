@@ -12,9 +12,10 @@ namespace garner {
 
 class layered_inference final : public inference_by_layers {
  public:
-  // All must outlive it. `near`: at most so many bytes of the device; unset: what is free.
+  // All must outlive it. `near`: at most so many bytes of the device; unset: what is free. `embeddings`: they
+  // will be taken too.
   layered_inference(executor& x, whole_graph const& g, model_options const& o, network<float>& net, tiered_tensor& features,
-                    std::optional<std::uint64_t> near);
+                    std::optional<std::uint64_t> near, bool embeddings = false);
 
  private:
   void prepare() override;

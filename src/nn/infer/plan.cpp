@@ -44,8 +44,8 @@ struct planner {
     std::uint64_t widest = std::max({m().inputs, std::uint64_t{m().hidden}, m().classes}), a_row = 0;
     for (std::uint32_t l = 0; l < m().layers; ++l) a_row += 5 * out_of(l);
     a_row += 3 * std::uint64_t{m().hidden} * (m().residual ? 1 : 0) + m().classes;
-    a_row += 9 * widest;       // aggregated, brought twice, laid out and sent twice, of its own
-    a_row += 2 * m().classes;  // staged until they have been sent
+    a_row += 9 * widest;                                            // aggregated, brought twice, laid out and sent twice, of its own
+    a_row += 2 * (m().classes + (of.embeddings ? m().hidden : 0));  // staged until they have been sent
     std::uint64_t const row_bytes = grown(a_row * sizeof(float)) + 16;
     std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{8} << 30);  // a chunk ends with its longest list
     plan.chunk = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(n, 32), std::max<std::uint64_t>(n, 1));

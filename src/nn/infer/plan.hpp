@@ -30,9 +30,9 @@ struct layer_plan {
 struct inference_sizes {
   model_options model;
   std::uint64_t vertices = 0, edges = 0;
-  std::uint64_t longest = 0, slices = 0;  // of lists: edges of the longest one, and its slices
-  bool weighted = false;
-  double far_row_bytes = 0;  // of a row of the table, those that cross the link
+  std::uint64_t longest = 0, slices = 0;      // of lists: edges of the longest one, and its slices
+  bool weighted = false, embeddings = false;  // these leave the device too
+  double far_row_bytes = 0;                   // of a row of the table, those that cross the link
 };
 
 struct inference_plan {

@@ -137,6 +137,7 @@ void types_in_parts::finish(std::uint32_t l, std::uint32_t t, pass const& p, boo
         multiply(p, matrix, matrix.own, own, count, width, any, to);
         // What goes round the layer.
         rows_out const made = net_.finish(x_, p, l, t, two_stores() ? rows_in{rows.before.data(), s.hidden} : own, count);
+        tell_embeddings(l, t, made, first, count);
         if (!last) give(l + 1, t, {made.data, made.stride}, first, count);
         else scores = s.residual ? net_.scores_of(x_, p, {made.data, made.stride}, count) : made;
       },
