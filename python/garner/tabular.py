@@ -31,7 +31,7 @@ def library(module: str = "") -> Any:
 
 def divided(memory_limit: Any) -> tuple[int, Any]:
     """A limit in two: bytes for what pyarrow reads (batches, pages, and the names that are written), and those for the sorter. None: the sorter chooses."""
-    if not isinstance(memory_limit, (int, str)):  # which the sorter refuses, unless it is None
+    if not isinstance(memory_limit, (int, str)):  # None, or what the sorter refuses
         return _most, memory_limit
     limit = _garner.parse_bytes(memory_limit)
     part = min(limit // 4, _most)
