@@ -119,8 +119,9 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
             last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
             into: Any = None
             near = whole.rows(k, rows) if first < n else None
-            pieces: Any = iter(()) if first == n else sampled(k, layer, rows, first) if near is None else (
+            pieces: Any = (part for part in list[Any]()) if first == n else sampled(k, layer, rows, first) if near is None else (
                 whole.run(k, layer, narrowed(near), first, batch_size, _require_same))
+            ends.callback(pieces.close)  # also where an error is on its way: a layer is then the user's own again
             for found in pieces:
                 found = found.argmax(-1) if last and classes else found
                 if into is None:

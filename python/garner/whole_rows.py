@@ -110,7 +110,7 @@ class WholeRows:
         ids = torch.arange(1, device=at)
         one = given[ids]
         there = not table and at == self.device and not isinstance(rows, np.memmap)
-        if one.dtype not in kinds or not there and not self._fits(self.nodes * one.nbytes) or not self._take_lists():
+        if one.dtype not in kinds or not self._take_lists(0 if there else self.nodes * one.nbytes):
             return None
         if not table:
             return onto(self.device, given.detach())
@@ -119,12 +119,14 @@ class WholeRows:
             found[first:first + step] = given[torch.arange(first, min(self.nodes, first + step), device=at)]
         return found
 
-    def _take_lists(self) -> bool:
-        """The neighbors of all nodes, on the device, at the first call."""
-        if self.begins is None:
+    def _take_lists(self, rows: int = 0) -> bool:
+        """The neighbors of all nodes, on the device, at the first call. rows: bytes of rows that must have room there with them."""
+        if self.begins is not None:
+            return len(self.begins) > 0 and self._fits(rows)
+        lists = (2 if self.graph.info.weights == "none" else 4) * self.graph.info.num_edges
+        if self._fits(rows + lists):
             self.begins = np.empty(0, np.int64)
-            edges = self.graph.info.num_edges
-            if self.nodes < 1 << 31 and self._fits((2 if self.graph.info.weights == "none" else 4) * edges):
+            if self.nodes < 1 << 31:
                 with contextlib.suppress(OutOfMemory):
                     if self.side == "in":
                         self.graph.make_in_edges()
@@ -133,7 +135,7 @@ class WholeRows:
                         self.ends = onto(self.device, host_tensor(ends))
                         self.weights = None if weights is None else onto(self.device, host_tensor(weights)).float()
                         self.begins = begins
-        return len(self.begins) > 0
+        return self.begins is not None and len(self.begins) > 0
 
     def run(self, k: int, layer: Any, x: torch.Tensor, first: int, most: int | None, check: Callable[..., None]) -> Iterator[torch.Tensor]:
         """The layer's rows of the nodes from `first` on, of at most so many at once. check(k, again, found): rows of some nodes, from two chunks."""

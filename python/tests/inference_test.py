@@ -89,6 +89,17 @@ class Inference(unittest.TestCase):
                 for size in (None, 37):
                     torch.testing.assert_close(garner.infer(layers, self.graph, x, batch_size=size), want, rtol=near, atol=near)
                 self.assertFalse(any("forward" in vars(layer) or "propagate" in vars(layer) for layer in layers if isinstance(layer, torch.nn.Module)))
+        for conv in (pyg.SAGEConv(12, 5), pyg.GCNConv(12, 5)):
+            with torch.no_grad():
+                want = conv(self.x, self.edge_index)
+            try:
+                garner.infer([conv], self.graph, self.x, batch_size=100, progress=lambda done, total: 1 / 0)
+            except ZeroDivisionError as kept:  # a traceback that is kept keeps no layer changed
+                with torch.no_grad():
+                    torch.testing.assert_close(conv(self.x, self.edge_index), want)
+                self.assertIsNotNone(kept.__traceback__)
+            else:
+                self.fail("no error")
         undirected = garner.generate("kron", 8)
         offsets, ends, _ = undirected.csr()
         x = torch.randn(256, 12)
