@@ -158,13 +158,13 @@ struct held {
 };
 void expect_same(held const& before) {
   held now;
-  // A joined thread may be listed for a moment.
+  // A joined thread may be listed for a moment, here or when `before` counted.
   for (int tries = 0; now.threads > before.threads && tries < 200; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     now = held();
   }
   EXPECT_EQ(now.host, before.host);
-  EXPECT_EQ(now.threads, before.threads);
+  EXPECT_LE(now.threads, before.threads);
   EXPECT_EQ(now.files, before.files);
 }
 
@@ -176,7 +176,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
   {
     using kind = drive_fault::kind;
     std::vector<drive_fault> faults(6);
-    faults[0].what = kind::fails, faults[0].probability = sanitized ? 5e-3 : 1e-4;  // a higher rate for fewer rows, so that some rows fail
+    faults[0].what = kind::fails, faults[0].probability = sanitized ? 2e-2 : 5e-3;  // many errors: how many depends on how requests fall
     faults[1].what = kind::short_read, faults[1].probability = 1e-2;
     faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 10;
     faults[3].what = kind::twice, faults[3].probability = 1e-2;
