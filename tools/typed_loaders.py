@@ -40,6 +40,18 @@ case("torch.loader, torch.unified")(lambda w: by_torch(w, w.garner.torch.unified
 case("torch.loader, a CPU tensor")(lambda w: by_torch(w, w.x, w.opened(), fans=few))
 
 
+@case("torch.loader, rows put between epochs, a tenth kept")
+def put(w):
+    rows = w.x.flip(0).contiguous()
+    table = w.tiered(rows, feature_cache=nbytes // 10)
+    loader = w.garner.torch.loader(w.graph, few, w.seeds, x=table, batch_size=batch, shuffle=True, **w.at)
+    for _ in loader:
+        pass
+    for ids in w.torch.randperm(nodes).split(nodes // 3 + 1):
+        table.put(ids.to(w.device), w.x[ids])
+    return w.prove(loader, w.edges, fans=few)
+
+
 @case("torch.loader, a graph that was reordered, edge_ids")
 def reordered(w):
     graph = w.opened().reorder("degree")

@@ -3,6 +3,7 @@
 // Sources: chapters 3 and 4 of Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021; Data Tiering, KDD 2022).
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -52,6 +53,7 @@ struct row_array {
   std::uint64_t type_bytes = 0;
   std::vector<std::uint64_t> shape = {};         // the array's shape, first dimension rows; empty: rows and width
   std::shared_ptr<stored_rows const> file = {};  // the source of rows that stay on disk (open_rows); `data` is null then
+  bool writable = true;                          // tiered_tensor::put writes to `data`; false where that must not be (map_rows)
 
   std::uint64_t row_bytes() const { return width * bytes_of(kind); }
 };
@@ -250,6 +252,13 @@ class tiered_tensor {
   // The strategy that gather() would choose, and why; `ids` of `batches` mini-batches in all.
   gather_run explain(std::uint64_t ids, gather_options const& options = {}, std::uint64_t batches = 1) const;
   rows_by_tier hits(id_span ids) const;  // the rows of these ids by tier: one pass over the ids
+  // Writes rows (of this element type, one after the other) over those of ids: in the array that the table was made of, and in every copy
+  // that this tensor and all made by for_device keep; of equal ids the last counts. `ids` and `rows` lie in host memory or on the device,
+  // and nothing may be writing them. Gathers before the call get the old rows, gathers after it the new ones, and so do epochs of loaders;
+  // a loader in the middle of an epoch may hand over either, or a row that is part old and part new. errc::input for an invalid id, as by
+  // gather; errc::usage for rows of another size, and for a table of a file, of a group or of an array that is not `writable`;
+  // errc::memory: nothing was written then. A table that was made of the same array by itself does not notice.
+  void put(id_span ids, std::span<std::byte const> rows);
 
  private:
   friend struct tensor_access;  // for Garner's own modules

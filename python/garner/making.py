@@ -15,7 +15,7 @@ from ._arguments import takes_old_names
 from ._garner import Shared, Unified
 from .arrays import is_torch, library_of, of_torch
 from .errors import UsageError
-from .tables import Tiered, makers
+from .tables import Tiered, makers, raw_rows
 
 if TYPE_CHECKING:  # neither is needed to run
     import numpy.typing as npt
@@ -150,13 +150,7 @@ def put_rows(file: str | os.PathLike[str], ids: Any, rows: Any) -> None:
     where = np.ascontiguousarray(_checks.host(ids, "ids", "whole numbers"))
     if where.dtype.kind not in "iu" or where.ndim != 1:
         raise UsageError(f"ids: {where.dtype} of shape {where.shape}; give whole numbers of shape (n,)")
-    if is_torch(rows) and str(rows.dtype) == "torch.bfloat16":
-        values, kind = rows.detach().cpu().contiguous().view(of_torch().torch.int16).numpy(), "bfloat16"
-    else:
-        values = np.ascontiguousarray(_checks.host(rows, "rows"))
-        kind = values.dtype.name
-    if (kind, values.shape) != (table.kind, (len(where), *table.shape[1:])):
-        raise UsageError(f"rows: {kind} of shape {values.shape}; {os.fspath(file)} takes {table.kind} of shape {(len(where), *table.shape[1:])}")
+    values = raw_rows(rows, table.kind, (len(where), *table.shape[1:]), os.fspath(file))
     del table
     _garner._put_rows(file, where.astype(np.int64), values.reshape(-1).view(np.uint8))
 

@@ -15,7 +15,7 @@ import numpy as np
 from . import _checks, _garner, notebook, sources
 from ._arguments import has_old_names, takes_old_names
 from ._garner import GatherRun, Shared
-from .arrays import addressed, library_of, numpy
+from .arrays import addressed, is_torch, library_of, numpy, of_torch
 from .errors import FileError, IdError, InputError, UsageError
 
 if TYPE_CHECKING:  # none of these is needed to run
@@ -69,7 +69,7 @@ class Tiered(Generic[Rows]):
     place (on a device the mistakes of training loops come as -1, and wrapping would hide them).
     It answers what a tensor of rows answers: shape, dtype, ndim, dim(), size(), numel(), nbytes, device, index_select(0, ids), to() where
     it is; where torch is imported it also is a torch.Tensor, so that PyG takes it for features. What would need all rows at one place is
-    refused: numpy.asarray (use numpy() for a copy of all rows), arithmetic, other dimensions, writing.
+    refused: numpy.asarray (use numpy() for a copy of all rows), arithmetic, other dimensions. put() writes rows.
     It goes to other processes, files and copies by name: made of a .npy file, or of a garner.shared table.
     Errors: IdError (an InputError and an IndexError) for an id outside the table, UsageError for another type than an id's.
     """
@@ -165,7 +165,7 @@ class Tiered(Generic[Rows]):
         return np.asarray(self.numpy(), dtype)
 
     def __setitem__(self, ids: Any, rows: Any) -> None:
-        raise UsageError("a tiered table is read, not written; change what it is made of, then make it again")
+        raise UsageError("a tiered table is not written by assignment; use table.put(ids, rows)")
 
     def __dlpack__(self, **how: Any) -> NoReturn:
         refuse("__dlpack__")
@@ -173,7 +173,7 @@ class Tiered(Generic[Rows]):
     def __copy__(self) -> Self:
         return self._twin(self._table, self._made)
 
-    def __deepcopy__(self, memo: Any) -> Self:  # nobody writes it: the rows are shared
+    def __deepcopy__(self, memo: Any) -> Self:  # the rows are shared, and so is what put() changes
         return self._twin(self._table, self._made)
 
     def _twin(self, table: _garner.Table, made: dict[str, Any]) -> Self:
@@ -214,6 +214,23 @@ class Tiered(Generic[Rows]):
                 self._table, self._stamp, self._moves = table, now, self._moves + 1
                 return True
         raise InputError(f"{name}: is being written to, and the table stays at version {self.version}; refresh it afterwards")
+
+    def put(self, ids: Any, rows: Any) -> None:
+        """Replaces rows wherever they lie: rows[k] becomes row ids[k]; of equal ids the last counts. On return, gathers get the new rows.
+
+        ids: as of gather(); rows: an array or tensor of the table's dtype, of shape ids.shape + row shape, on the host or a GPU. scales stay as they are.
+        The array that the table was made of changes too, and so do copies of the table and for_device() twins; a table that was made of the same
+        array by itself keeps its GPU copies. An epoch of a loader that begins afterwards has the new rows. A mini-batch that is made meanwhile
+        has old or new ones, or one that is partly new: put between epochs.
+        Errors, after which no row has changed: IdError, as by gather(); UsageError for rows of another shape or dtype, for a table of a file (use
+        garner.put_rows, then refresh()), of garner.shared, of a group, or of an array that is read-only; OutOfMemory.
+        """
+        if self._file is not None:
+            raise UsageError(f"put: this table is of {os.fsdecode(sources.file_of(self._file))}; change a .npy or .gnt file by garner.put_rows, then "
+                             "refresh() the table, or make the table of an array")
+        where = _checks.host(library_of(ids).ids(ids, len(self)), "ids", "whole numbers")
+        values = raw_rows(rows, self._table.kind, where.shape + self._row_shape, "the table")
+        self._table.put(addressed(where.ctypes.data, where), values.ctypes.data, values.nbytes)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         made = dict(self._made)
@@ -369,6 +386,21 @@ class Tiered(Generic[Rows]):
         near, to_where, stream, done = library.bring(table.device_index, ids, outs, shapes, kind)
         self.last = table.gather([addressed(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream, **how)
         return cast("list[Any]", done())
+
+
+def raw_rows(rows: Any, kind: str, shape: tuple[int, ...], of: str) -> npt.NDArray[Any]:
+    """Rows in host memory, whose bytes are put as they are; UsageError for another shape or dtype than these."""
+    values: npt.NDArray[Any]
+    if is_torch(rows) and str(rows.dtype) == "torch.bfloat16":
+        values, found = rows.detach().cpu().contiguous().view(of_torch().torch.int16).numpy(), "bfloat16"
+    elif isinstance(rows, np.ndarray) and rows.dtype.name == "bfloat16":  # of ml_dtypes
+        values, found = np.ascontiguousarray(rows), "bfloat16"
+    else:
+        values = _checks.host(rows, "rows")
+        values, found = np.ascontiguousarray(values).reshape(values.shape), values.dtype.name
+    if (found, values.shape) != (kind, shape):
+        raise UsageError(f"rows: {found} of shape {values.shape}; {of} takes {kind} of shape {shape}")
+    return values
 
 
 def place_of(table: Tiered[Any]) -> str:

@@ -56,7 +56,7 @@ host_table table_of(nb::handle from, char const* name, int device) {
   t.rows.rows = a.shape(0);
   t.rows.data = a.data();
   nb::ndarray<> changed;
-  t.writable = nb::try_cast(from, changed);
+  t.writable = t.rows.writable = nb::try_cast(from, changed);
   t.rows.owner = std::make_shared<array>(std::move(a));  // letting go of it takes the interpreter's lock by itself
   return t;
 }
@@ -342,7 +342,13 @@ void add_features(nb::module_& m) {
               "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
       .def(
           "hits", [](py_table const& t, id_address const& ids) { return by_tier(released([&] { return t.tensor.hits(ids_at(ids)); })); },
-          nb::arg("ids"));
+          nb::arg("ids"))
+      .def(
+          "put",
+          [](py_table& t, id_address const& ids, std::uint64_t rows, std::uint64_t bytes) {
+            released([&] { return t.tensor.put(ids_at(ids), {reinterpret_cast<std::byte const*>(rows), bytes}), 0; });
+          },
+          nb::arg("ids"), nb::arg("rows"), nb::arg("bytes"));
 
   m.def(
       "_put_rows",

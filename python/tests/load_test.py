@@ -65,6 +65,23 @@ class Loaders(unittest.TestCase):
                     self.assertEqual((report["batches"], report["seeds"]), (2 * loader.batches, 2 * len(seen)))
                     self.assertEqual(sum(report["rows"].values()), report["nodes"])
 
+    def test_rows_that_were_put_come_with_the_next_epoch(self):
+        for place in ("host", "simulated"):
+            for strategy in ("automatic", "window", "tiered"):
+                with self.subTest(device=place, strategy=strategy):
+                    rows = self.rows.copy()
+                    table = garner.tiered(rows, feature_cache=100 * 24 * (place != "host"), device=place)
+                    sampler = garner.BlockSampler(self.g, (4, 3), device=place)
+                    loader = garner.Loader(sampler, self.seeds, [table], batch_size=128, strategy=strategy)
+                    for epoch in range(4):
+                        for b in loader:
+                            ids = b.of_type(0).ids
+                            np.testing.assert_array_equal(b.rows(0), rows[ids])
+                            if epoch == 2:  # an epoch that is broken off
+                                break
+                        table.put(np.arange(1024), rows + epoch + 1)
+                    loader.stop()
+
     def test_arrays_keep_their_mini_batch(self):
         loader = self.loader(shuffle=False)
         kept = [b.rows(0) for b in loader]

@@ -327,8 +327,12 @@ class Stores(unittest.TestCase):
                 rows = store.multi_get_tensor([TensorAttr("A", "x", index), TensorAttr("A", "x", index[:1])])
                 self.assertTrue(all(isinstance(r, torch.Tensor) for r in rows))
                 self.assertTrue(torch.equal(rows[0], torch.from_numpy(x)[index]))
-            with self.assertRaisesRegex(garner.UsageError, "read, not written"):
+            with self.assertRaisesRegex(garner.UsageError, "garner.put_rows"):
                 store.put_tensor(torch.zeros(1, 4), "A", "x", index[:1])
+        store.put_tensor(garner.tiered(x), "A", "x", None)
+        store.put_tensor(torch.zeros(2, 4), "A", "x", index[:2])
+        self.assertTrue(torch.equal(store.get_tensor("A", "x", index), torch.zeros(3, 4)))
+        self.assertFalse(x[[3, 19]].any())
 
     def test_attributes_are_made_anew_for_who_asks(self):
         store = FeatureStore()

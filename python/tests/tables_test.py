@@ -174,6 +174,54 @@ class Tables(unittest.TestCase):
         if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
             np.testing.assert_array_equal(np.array(t, copy=True), features)
 
+    def test_put_changes_rows_wherever_they_lie(self):
+        for where in places:
+            for kind in ("f4", "f2", "i1", "i8", "u1", "f8", "i4", "u2", "c8", "?"):
+                for budget in (0, 1000, None):
+                    features = table(kind)
+                    twin = features.copy()
+                    t = garner.tiered(features, feature_cache=budget, device=where)
+                    beside = t.for_device(where)
+                    for ids in ([7], [[0, 199], [5, 5]], rng.integers(0, 200, 60), rng.integers(0, 200, 60).astype("i4"),
+                                rng.integers(0, 200, (5, 4)).astype("u8"), rng.integers(0, 200, 9).astype("u4"), np.arange(200)[::-3], np.array(9), [],
+                                np.arange(200) % 3 == 0):
+                        with self.subTest(where=where, kind=kind, budget=budget, ids=ids):
+                            rows = table(kind, np.arange(200)[ids].size if len(np.shape(ids)) and np.asarray(ids).dtype == bool else np.size(ids))
+                            rows = rows.reshape(t[ids].shape)
+                            t.put(ids, rows)
+                            for at, row in zip(t._source.ids(ids, 200).reshape(-1), rows.reshape(-1, 7)):  # one by one: the last of equal ids counts
+                                twin[at] = row
+                            np.testing.assert_array_equal(t.numpy(), twin)
+                            np.testing.assert_array_equal(beside.numpy(), twin)
+                            np.testing.assert_array_equal(features, twin)
+
+    def test_put_refuses_and_changes_nothing(self):
+        features = table("f4")
+        twin, two = features.copy(), np.ones((2, 7), "f4")
+        for where in places:
+            t = garner.tiered(features, feature_cache=1000, device=where)
+            for ids, rows, kind, words in [
+                    ([3, -1], two, garner.IdError, "-1 at position 1"), ([200, 3], two, IndexError, "200 at position 0"),
+                    ([3], two, garner.UsageError, r"\(2, 7\); the table takes float32 of shape \(1, 7\)"), ([0.5, 1], two, garner.UsageError, "float64"),
+                    ([3, 4], two.astype("f8"), garner.UsageError, "float64 of shape"), ([3, 4], "ab", garner.UsageError, "rows"),
+                    (slice(2), two, garner.UsageError, "whole numbers")]:
+                with self.subTest(where=where, ids=ids), self.assertRaisesRegex(kind, words):
+                    t.put(ids, rows)
+            np.testing.assert_array_equal(t.numpy(), twin)
+        np.testing.assert_array_equal(features, twin)
+        features.flags.writeable = False
+        with self.assertRaisesRegex(garner.UsageError, "memory that is only read"):
+            garner.tiered(features).put([3, 4], two)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "t.npy")
+            np.save(file, features)
+            with self.assertRaisesRegex(garner.UsageError, "put: this table is of .*t.npy; .*put_rows, then refresh"):
+                garner.tiered(file).put([3, 4], two)
+            with self.assertRaisesRegex(garner.UsageError, "memory that is only read"):
+                garner.tiered(np.load(file, mmap_mode="r"), device="cpu").put([3, 4], two)
+        with self.assertRaisesRegex(garner.UsageError, "memory that is only read"):
+            garner.tiered(garner.shared("test-put", two.copy()), device="cpu").put([0, 1], two)
+
     def test_a_file_is_mapped_where_the_host_reads_it(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "t.npy"

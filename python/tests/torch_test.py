@@ -119,6 +119,23 @@ class Torch(unittest.TestCase):
                           lambda: t.share_memory_(), lambda: t.tolist(), lambda: bool(t), lambda: 1 in t, lambda: garner.unified(t), lambda: garner.shared("test-tiered", t), lambda: t.numpy(force=True) and None):
                 self.assertRaises((garner.UsageError, TypeError), wrong)
 
+    def test_put_takes_tensors(self):
+        for where in self.places:
+            for kind in (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int64, torch.float64, torch.bool):
+                plain = (torch.randn(200, 3, 2) * 20).to(kind)
+                twin, t = plain.clone(), garner.tiered(plain, feature_cache=600, device=where)
+                for ids in (torch.tensor([3, 199, 0]), torch.tensor([[7], [8]], dtype=torch.int32), torch.arange(200) % 9 == 0, torch.tensor(4)):
+                    rows = (torch.randn(*twin[ids.long() if ids.dtype == torch.int32 else ids].shape) * 20).to(kind)
+                    twin[ids.long() if ids.dtype == torch.int32 else ids] = rows
+                    t.put(ids, rows.mT.contiguous().mT)  # not contiguous
+                    self.assertTrue(torch.equal(t[torch.arange(200)], twin) and torch.equal(plain, twin), (where, kind, ids))
+                    if torch.cuda.is_available():
+                        t.put(ids.cuda(), -rows.cuda() if kind != torch.bool else rows.cuda())
+                        twin[ids.long() if ids.dtype == torch.int32 else ids] = -rows if kind != torch.bool else rows
+                        self.assertTrue(torch.equal(t[torch.arange(200)], twin), (where, kind, ids))
+            with self.assertRaisesRegex(garner.UsageError, "rows: float32 of shape .*; the table takes bool of shape"):
+                t.put([1], torch.zeros(1, 3, 2))
+
     def test_pyg_sees_the_rows(self):
         try:
             from torch_geometric.data import Data

@@ -308,7 +308,9 @@ void shared_table::publish() {
 bool shared_table::published() const { return there(segment_).ready(); }
 row_array shared_table::rows() const {
   shared_header const& h = there(segment_).told;
-  return {segment_->data, h.rows, h.width, static_cast<element>(h.kind), segment_};
+  row_array shared{segment_->data, h.rows, h.width, static_cast<element>(h.kind), segment_};
+  shared.writable = false;  // other processes have copies of its rows
+  return shared;
 }
 void const* shared_table::map_for(int device) try {
   segment& s = there(segment_);

@@ -207,6 +207,29 @@ struct find_repeats {
     }
   }
 };
+// By words that divide both places and the length.
+template <class Word, class Team>
+GARNER_HD void copy_words(Team t, char const* from, char* to, std::uint64_t bytes) {
+  auto const at = reinterpret_cast<std::uintptr_t>(from);
+  std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
+  t.parts(span<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + bytes / sizeof(Word), true},
+          [&](Word const* words, auto n, auto offset) { as_is::put(to, offset, words, n, 1.0f); });
+}
+template <class Team>
+GARNER_HD void copy_words(Team t, char const* from, char* to, std::uint64_t bytes, std::uint32_t word) {
+  switch (word) {
+    case 16:
+      return copy_words<lanes::wide_word>(t, from, to, bytes);
+    case 8:
+      return copy_words<std::uint64_t>(t, from, to, bytes);
+    case 4:
+      return copy_words<std::int32_t>(t, from, to, bytes);
+    case 2:
+      return copy_words<std::uint16_t>(t, from, to, bytes);
+    default:
+      return copy_words<std::uint8_t>(t, from, to, bytes);
+  }
+}
 struct copy_row {
   using full_blocks = void;
   id_order order;
@@ -217,28 +240,22 @@ struct copy_row {
   GARNER_HD char* place(std::uint64_t position) const { return order.places ? order.places[position] : out + position * row_bytes; }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    char const* const from = place(order.repeats[k] >> 32);
-    char* const to = place(order.repeats[k] & nobody);
-    switch (word) {
-      case 16:
-        return copy<lanes::wide_word>(t, from, to);
-      case 8:
-        return copy<std::uint64_t>(t, from, to);
-      case 4:
-        return copy<std::int32_t>(t, from, to);
-      case 2:
-        return copy<std::uint16_t>(t, from, to);
-      default:
-        return copy<std::uint8_t>(t, from, to);
-    }
+    copy_words(t, place(order.repeats[k] >> 32), place(order.repeats[k] & nobody), row_bytes, word);
   }
-  template <class Word, class Team>
-  GARNER_HD void copy(Team t, char const* from, char* to) const {
-    auto const at = reinterpret_cast<std::uintptr_t>(from);
-    std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
-    t.parts(span<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + row_bytes / sizeof(Word),
-                       true},
-            [&](Word const* words, auto n, auto offset) { as_is::put(to, offset, words, n, 1.0f); });
+};
+// The last of equal ids, which stand together, counts.
+struct write_row {
+  row_view to;
+  id_order order;
+  char const* rows;
+  std::uint64_t n;
+  std::uint32_t word;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    std::uint64_t const id = order.keys[i];
+    if (i + 1 < n && order.keys[i + 1] == id) return;
+    if (char const* const row = to[id].row)
+      copy_words(t, rows + order.positions[i] * to.row_bytes, const_cast<char*>(row), to.row_bytes, word);
   }
 };
 
@@ -380,6 +397,13 @@ void copy_repeats(executor& x, batch_list const& to, id_order const& order, std:
   std::uint64_t bits = out_row_bytes | 16;
   for (std::uint32_t b = 0; b < to.count; ++b) bits |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
   for_each_item<32>(x, n, copy_row{order, to.outs[0], out_row_bytes, static_cast<std::uint32_t>(bits & (~bits + 1))});
+}
+
+void write_rows(executor& x, row_view const& to, id_order const& order, std::uint64_t n, void const* rows) {
+  batch_list from;
+  from.add({}, const_cast<void*>(rows));
+  unsigned const word = widest_load(to, from, element::u8, element::u8, 16);
+  for_each_item<32>(x, n, write_row{to, order, static_cast<char const*>(rows), n, word});
 }
 
 void find_file_rows(executor& x, row_view const& from, batch_list const& batch, std::uint64_t* ids, std::uint32_t* numbers,

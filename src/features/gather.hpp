@@ -93,6 +93,9 @@ void gather_rows(executor& x, row_view const& from, batch_list const& to, id_ord
                  std::uint64_t* bad = nullptr);
 // The rows that were left out, n of them, from where the first of each has come; after all others, bytes as they are.
 void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes);
+// Writes rows to where the view has them, except rows in a file. `order`: sorted ids with their positions among the rows; of equal ids the
+// last counts.
+void write_rows(executor& x, row_view const& to, id_order const& order, std::uint64_t n, void const* rows);
 // For one batch: ids of rows in the file, their positions and their number. Asynchronous.
 void find_file_rows(executor& x, row_view const& from, batch_list const& batch, std::uint64_t* ids, std::uint32_t* numbers,
                     std::uint8_t* flags);

@@ -77,6 +77,7 @@ row_array map_rows(std::filesystem::path const& path, std::optional<element> as)
   if (file.head_bytes() % std::max<std::uint64_t>(bytes_of(table.kind), table.type_bytes))  // as no writer of NumPy's lays it
     return read_rows(path, as);
   table.owner = file.map();
+  table.writable = false;
   table.data = static_cast<char const*>(table.owner.get()) + file.head_bytes();
   return table;
 } catch (...) {

@@ -4,6 +4,7 @@
 // stream may have the address of a destroyed one, whose work may still run. A failed call leaves the tensor as it was.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <numeric>
@@ -27,7 +28,8 @@
 namespace garner {
 
 namespace {
-constexpr std::uint64_t none = ~std::uint64_t{0};
+constexpr std::uint64_t none = ~std::uint64_t{0}, chunk_bytes = 64u << 20;
+constexpr char const* rows_put = "rows that are put into a table";
 
 std::uint64_t table_bytes(row_array const& rows) {
   std::uint64_t elements = 0, bytes = 0;
@@ -81,9 +83,17 @@ struct tiered_tensor::parts {
   buffer<std::uint64_t> bad, bad_here, counts;  // bad: first position with an invalid id, number of repeats to copy
   event checked;
   call_chain calls;
-  bool has_bulk = false;
+  bool has_bulk = false, of_group = false;
+  // All tensors of the table: a put reaches them all. Their places in `all` and copies of what they keep are made under `changing`.
+  struct twins {
+    std::mutex changing;
+    std::vector<parts*> all;
+    std::atomic<std::uint64_t> puts{0};
+  };
+  std::shared_ptr<twins> kin;
 
-  parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.device, &model) {
+  parts(row_array rows, tiered_options const& o)
+      : source(std::move(rows)), x(o.device, &model), of_group(!o.group.empty()), kin(std::make_shared<twins>()) {
     table_bytes(source);
     row_bytes = source.row_bytes();
     if (row_bytes >> 31) fail(errc::usage, "rows of {} bytes; a row has less than 2 GiB", row_bytes);
@@ -99,15 +109,19 @@ struct tiered_tensor::parts {
       if (x.asynchronous()) host_scales.assign(o.scales.begin(), o.scales.end());
     }
     placed.emplace(x, source, sender, o);
+    kin->all.push_back(this);
   }
   parts(parts const& first, execution_device where)
-      : source(first.source), row_bytes(first.row_bytes), x(where, &model), host_scales(first.host_scales) {
+      : source(first.source), row_bytes(first.row_bytes), x(where, &model), host_scales(first.host_scales), kin(first.kin) {
     make_ready();
+    std::lock_guard const hold(kin->changing);
     placed.emplace(x, source, sender, *first.placed);
-    if (first.scales.empty()) return;
-    scales = {x.near(), first.scales.size(), x.device(), "factors of the rows"};
-    x.copy(scales.data(), first.scales.data(), scales.bytes());
-    x.wait();
+    if (!first.scales.empty()) {
+      scales = {x.near(), first.scales.size(), x.device(), "factors of the rows"};
+      x.copy(scales.data(), first.scales.data(), scales.bytes());
+      x.wait();
+    }
+    kin->all.push_back(this);
   }
   void make_ready() {
     bad = {x.near(), 2, x.device(), "the status of gathers"};
@@ -119,7 +133,13 @@ struct tiered_tensor::parts {
         if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
   }
-  ~parts() { calls.end(); }
+  ~parts() {
+    {
+      std::lock_guard const hold(kin->changing);
+      std::erase(kin->all, this);
+    }
+    calls.end();
+  }
 
   static void require_scales(std::span<float const> scales, std::uint64_t rows, element kind) {
     if (scales.empty()) return;
@@ -307,6 +327,80 @@ struct tiered_tensor::parts {
     return x.on_device() ? std::span<float const>() : std::span<float const>(scales.data(), scales.size());
   }
 
+  // --- changes ---
+  // What a put sends to one of the tensors.
+  struct sent_rows {
+    parts& to;
+    buffer<std::uint64_t> ids;
+    buffer<std::uint32_t> positions;
+    memory_block rows;
+    wait_at_end settled{to.x};
+    sent_rows(parts& p, std::uint64_t n, std::uint64_t bytes)
+        : to(p),
+          ids(p.x.near(), n, p.x.device(), rows_put),
+          positions(p.x.near(), n, p.x.device(), rows_put),
+          rows(p.x.near(), bytes, p.x.device(), rows_put) {}
+    void write(id_order const& order, std::uint64_t n, void const* from) {
+      to.x.copy(ids.data(), order.keys, n * sizeof(std::uint64_t));
+      to.x.copy(positions.data(), order.positions, n * sizeof(std::uint32_t));
+      to.x.copy(rows.data(), from, n * to.row_bytes);
+      id_order there;
+      there.keys = ids.data(), there.positions = positions.data();
+      row_view kept = to.view();
+      kept.in_file = true;  // the array, which the host has written
+      write_rows(to.x, kept, there, n, rows.data());
+    }
+  };
+  // In chunks: the host writes the array, then each tensor its copies. Ids are checked and memory is taken before.
+  void put(id_span ids, std::span<std::byte const> rows) {
+    require_ids(ids);
+    std::uint64_t const n = ids.size(), each = std::min(n, std::max<std::uint64_t>(1, chunk_bytes / (row_bytes + 16)));  // 16: of an id
+    if (source.file)
+      fail(errc::usage, "rows that stay in {} are not put into a table of it; use put_rows, and open it again", source.file->name());
+    if (of_group) fail(errc::usage, "a table of a group of processes cannot be put into, since each has copies of its rows; make it again");
+    if (!source.writable)
+      fail(errc::usage,
+           "rows cannot be put: the table is of memory that is only read (a mapped file, a shared table, a read-only array); "
+           "make it of a copy");
+    if (rows.size() != n * row_bytes) fail(errc::usage, "{} bytes of rows for {} ids; pass {} bytes per id", rows.size(), n, row_bytes);
+    std::lock_guard const changing(kin->changing);
+    std::vector<std::unique_lock<std::mutex>> turns;
+    for (parts* p : kin->all) turns.emplace_back(p->turn), p->calls.settle(p->x);
+
+    executor here(execution_device{device_kind::cpu, 0});
+    memory_block near_ids, near_rows;
+    auto const at_host = [&](memory_block& copied, void const* from, std::uint64_t bytes) {
+      if (!x.on_device()) return static_cast<char const*>(from);
+      if (copied.bytes() < bytes) copied = memory_block(tier::host, bytes, x.device(), rows_put);
+      x.copy(copied.data(), from, bytes);
+      x.wait();
+      return static_cast<char const*>(copied.data());
+    };
+    char const* const all = at_host(near_ids, ids.data(), n * ids.id_bytes());
+    batch_list batch;
+    batch.add({all, n, ids.id_bytes(), ids.is_unsigned()}, nullptr);
+    std::uint64_t first_bad = none;
+    check_ids(here, batch, source.rows, &first_bad);
+    if (first_bad != none) refuse_id(here, batch, first_bad, source.rows, {});
+    row_view array;
+    array.rows = source.rows, array.row_bytes = row_bytes, array.far = static_cast<char const*>(source.data);
+    id_sorter sorter;
+    std::deque<sent_rows> sent;
+    for (parts* p : kin->all)
+      if (p->view().kept()) sent.emplace_back(*p, each, each * row_bytes);
+    for (std::uint64_t k = 0; k < n; k += each) {
+      std::uint64_t const some = std::min(each, n - k);
+      batch_list chunk;
+      chunk.add({all + k * ids.id_bytes(), some, ids.id_bytes()}, nullptr);
+      id_order const order = order_ids(here, chunk, array, row_bytes, gather_order::sorted, false, false, sorter, &first_bad);
+      char const* const from = at_host(near_rows, rows.data() + k * row_bytes, some * row_bytes);
+      write_rows(here, array, order, some, from);
+      for (sent_rows& s : sent) s.write(order, some, from);
+      for (sent_rows& s : sent) s.to.x.wait();
+    }
+    ++kin->puts;
+  }
+
   rows_by_tier hits(id_span ids) {
     std::lock_guard const hold(turn);
     require_ids(ids);
@@ -367,8 +461,13 @@ rows_by_tier tiered_tensor::hits(id_span ids) const {
   return as_error([&] { return parts_->hits(ids); });
 }
 
+void tiered_tensor::put(id_span ids, std::span<std::byte const> rows) {
+  as_error([&] { parts_->put(ids, rows); });
+}
+
 row_view const& tensor_access::view(tiered_tensor const& t) { return t.parts_->view(); }
 float const* tensor_access::scales(tiered_tensor const& t) { return t.parts_->scales.data(); }
+std::uint64_t tensor_access::puts(tiered_tensor const& t) { return t.parts_->kin->puts; }
 void tensor_access::require_peers(tiered_tensor const& t) { t.parts_->placed->require_peers(); }
 std::shared_ptr<stored_rows const> tensor_access::file(tiered_tensor const& t) { return t.parts_->source.file; }
 std::uint64_t tensor_access::file_cache_bytes(tiered_tensor const& t) { return t.parts_->placed->file_cache_bytes(); }

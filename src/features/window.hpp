@@ -25,6 +25,7 @@ namespace garner {
 struct tensor_access {
   static row_view const& view(tiered_tensor const& t);
   static float const* scales(tiered_tensor const& t);
+  static std::uint64_t puts(tiered_tensor const& t);  // how many calls have changed rows of the table
   static void require_peers(tiered_tensor const& t);  // errc::device where a process that holds rows has ended
   static element written(tiered_tensor const& t, std::optional<element> to);
   // For a table that stays in a file; null, or unused, for others.
@@ -53,6 +54,7 @@ class row_window {
   // waits for counts; the rows arrive later. errc::internal where the group before left rows uncached and its lease is open: they could get
   // a slot now, while that group reads them.
   fetched_rows fetch(std::span<id_span const> batches);
+  void expire() { now_->torn = true; }            // rows of the table have changed: the next group fetches all of its rows
   bool full() const { return full_; }             // the last group had rows that found no slot
   std::uint64_t bytes() const { return bytes_; }  // by any thread
 
@@ -63,7 +65,7 @@ class row_window {
     buffer<std::uint32_t> window_of, used, numbers, free;
     buffer<std::uint64_t> owner;
     buffer<std::uint8_t> unused;
-    bool torn = false;  // a fetch ended in an error: nothing is known of what is here
+    bool torn = false;  // a fetch ended in an error, or rows changed: nothing is known of what is here
     std::uint64_t bytes() const;
   };
   std::shared_ptr<places> make(std::uint64_t count);

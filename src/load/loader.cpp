@@ -144,6 +144,7 @@ struct loader::impl {
   void launch() {
     if (thread.joinable()) return;
     ring->resume();
+    stages.renew();
     stages.note_bytes();
     thread = std::jthread([this, from = epoch, index = next_index] { load_run(*ring, order, stages, from, index)(); });
   }
@@ -160,6 +161,7 @@ struct loader::impl {
       std::lock_guard const hold(ring->mutex);
       ring->begun = steady::now();
     }
+    if (next_index == 0 && thread.joinable() && stages.changed()) halt();  // the thread has begun the epoch with old rows
     order.require_more(next_index);
     if (next_index == order.batches() && !thread.joinable()) {  // stopped after the last mini-batch, or never started
       at_end = true;

@@ -26,6 +26,7 @@ load_stages::load_stages(load_terms& t, load_ring& ring, std::uint64_t seed_byte
     row_view const& view = tensor_access::view(*table.table);
     std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
     rows_by_tier const tiers = table.table->tiers();
+    puts_.push_back(tensor_access::puts(*table.table));
     tier_of_.emplace_back();
     for (std::size_t k = 0; k < tier_count; ++k)
       if (tiers[static_cast<tier>(k)] == table.table->rows()) tier_of_.back() = static_cast<tier>(k);
@@ -78,6 +79,16 @@ bool load_stages::window_full() const {
 }
 void load_stages::require_peers() const {
   for (loaded_table const& table : t_.tables) tensor_access::require_peers(*table.table);
+}
+bool load_stages::changed() const {
+  return !std::equal(puts_.begin(), puts_.end(), t_.tables.begin(),
+                     [](std::uint64_t n, loaded_table const& table) { return n == tensor_access::puts(*table.table); });
+}
+void load_stages::renew() {
+  for (std::size_t k = 0; k < puts_.size(); ++k) {
+    std::uint64_t const now = tensor_access::puts(*t_.tables[k].table);
+    if (std::exchange(puts_[k], now) != now && windows_[k]) windows_[k]->expire();
+  }
 }
 void load_stages::wait() {
   try {

@@ -33,6 +33,8 @@ class load_stages {
   bool hand_over(load_job& j, load_group& of);  // gathers its rows into a slot of the ring; false: the loader is stopping
   void tell(mini_batch::parts& r);              // adds its costs to the report, once its work has completed
 
+  bool changed() const;         // rows of a table have been put since renew()
+  void renew();                 // before the thread starts: windows forget rows that have changed
   void wait();                  // for gathers and windows; their errors were reported
   std::exception_ptr forget();  // the file caches forget their mini-batches; the error of one of them
   void require_peers() const;   // errc::device where a process that holds rows has ended
@@ -57,6 +59,7 @@ class load_stages {
   std::vector<std::optional<tier>> tier_of_;          // one per table: the tier of all its rows; none: several tiers
   std::vector<std::unique_ptr<row_window>> windows_;  // one per table; null: no window
   std::vector<std::unique_ptr<file_rows>> caches_;    // one per table; null: its rows do not stay in a file
+  std::vector<std::uint64_t> puts_;                   // of each table, at the last renew()
   bool from_files_ = false, chooses_window_ = false;
   std::atomic<std::uint32_t> window_{0};  // the thread may change it once
   std::atomic<std::uint64_t> used_{0};

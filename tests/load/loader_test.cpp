@@ -129,6 +129,37 @@ TEST_P(loader_at, is_right_where_the_window_is_too_small) {
   }
 }
 
+// The window keeps rows from epoch to epoch, and on a device an epoch is begun before the one ahead of it has ended.
+TEST_P(loader_at, has_the_new_rows_in_an_epoch_after_a_put) {
+  for (load_strategy const strategy : all_load_strategies) {
+    world w(where());
+    loader_options o;
+    o.batch_size = 64, o.strategy = strategy, o.window = 4;
+    loader l = w.load(1000, o);
+    executor x(where());
+    std::vector<std::int64_t> ids(vertices);
+    std::iota(ids.begin(), ids.end(), 0);
+    float by = 0;
+    auto const put = [&] {
+      std::vector<float> rows = w.rows;
+      for (float& value : rows) value += ++by;
+      w.features.put({ids.data(), ids.size(), 8}, std::as_bytes(std::span(rows)));
+    };
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      std::vector<float> const rows = w.rows;
+      for (std::uint64_t index = 0; std::optional<mini_batch> b = l.next(); ++index) {
+        taken_batch const got = taken(x, *b);
+        if (epoch == 2 && index == 5) put();  // the epoch may hand over either from here on
+        if (epoch == 2 && index > 4) continue;
+        for (std::size_t i = 0; i < got.rows.size(); ++i)
+          ASSERT_EQ(got.rows[i], rows[static_cast<std::size_t>(got.ids[i / width]) * width + i % width])
+              << to_string(strategy) << " " << epoch;
+      }
+      if (epoch == 0) put();
+    }
+  }
+}
+
 TEST_P(loader_at, keeps_the_times_of_the_first_mini_batches_in_their_order) {
   world w(where());
   loader_options o;

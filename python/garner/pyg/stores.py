@@ -61,8 +61,10 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
             ids = torch.as_tensor(index, device="cpu")
             ids = ids.nonzero().flatten() if ids.dtype == torch.bool else ids.to(torch.int64)
         least = int(ids.max()) + 1 if ids.numel() else 0
-        if there is not None and (least <= have or isinstance(there, (Tiered, RemoteRows))):
-            there[index] = torch.as_tensor(rows) if isinstance(there, torch.Tensor) else rows  # a table refuses
+        if isinstance(there, Tiered):
+            return there.put(ids, rows)
+        if there is not None and (least <= have or isinstance(there, RemoteRows)):
+            there[index] = torch.as_tensor(rows) if isinstance(there, torch.Tensor) else rows  # rows of other ranks refuse
             return
         rows = torch.as_tensor(rows).reshape(*([1] * (1 - ids.dim())), *rows.shape)
         first = rows[:0] if there is None else torch.as_tensor(there)
