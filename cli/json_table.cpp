@@ -456,7 +456,7 @@ std::string_view json_table() {
   version: int; of the format; 0: made in memory
   file_bytes: int
   vertices edges: int
-  directed in_edges: bool
+  directed in_edges reversed: bool
   id_bytes: int; bytes per stored id
   weights: 'none'|'u32'|'f32'
   id_map: bool; ids are read from a map

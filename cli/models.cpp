@@ -135,7 +135,7 @@ void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std
 
 open_options types_options(execution_device where, std::string const& tier, pulled_lists const& how) {
   open_options o;
-  o.device = where;
+  o.device = where, o.as_stored = true;
   if (!tier.empty() && tier != "automatic") o.edges = parse_tier(tier);
   o.in_edges = how.side == edge_direction::out || how.both, o.weights = how.weighted;
   return o;

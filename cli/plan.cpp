@@ -125,7 +125,9 @@ json gather(plan_arguments const& a) {
     ranks->by_degree = false;
   auto const planned = [&](std::uint64_t const* offsets) {
     job_plan p = make_plan(info, o, kept, offsets, offsets);
-    if (from.makes_in_lists()) p.rows.push_back({"in-edges, being built", tier::host, from.making_bytes(where.kind == device_kind::cuda)});
+    if (from.makes())
+      p.rows.push_back({fmt::format("{}, being built", from.makes()), tier::host,
+                        from.making_bytes(where.kind == device_kind::cuda, reads_in_lists(info, o))});
     return p;
   };
   job_plan p = planned(nullptr);

@@ -111,7 +111,7 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   }
   g.lists = {{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"adjacency", on_device ? g.lists_in : tier::host, lists}};
   if (on_device) g.lists.push_back({"offsets, local", tier::device, offsets});
-  if (from.makes_in_lists()) g.lists.push_back({"in-edges, being built", tier::host, from.making_bytes(on_device)});
+  if (from.makes()) g.lists.push_back({fmt::format("{}, being built", from.makes()), tier::host, from.making_bytes(on_device, both)});
   g.tables = {{"", a.features, rows, g.q.rows_kept, {}}};
   if (g.q.rows_at_home) g.tables[0].in_file = a.file_shares_of(rows);
   return g;
@@ -166,7 +166,7 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   std::uint64_t near = 0, offsets = 0, making = 0;
   std::vector<std::pair<tier, std::uint64_t>> lists;  // of a relation
   for (std::size_t r = 0; r < m.edges.size(); ++r) {
-    graph_source& from = sources.emplace_back(m.edges[r].adjacency);
+    graph_source& from = sources.emplace_back(m.edges[r].adjacency, true);
     if (in_edges) from.want_in_lists();
     graph_info const& info = from.info();
     if (a.weighted && info.weights == weight_kind::none)

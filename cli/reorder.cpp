@@ -101,6 +101,7 @@ void reorder_file(reorder_arguments& a) {
   how.check = !a.no_check;
   graph g = from.load(how);
   if (scored && !given) score = scores_of(a, g, where);
+  if (!lends && from.makes()) cli::say_made(from.makes(), from.making_ms());
   if (lends) {
     cli::say("in-edges: not in the file; built in {:.1f} ms for the samples (garner convert --in-edges stores them)\n", from.making_ms());
     g.in = {};

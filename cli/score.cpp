@@ -70,8 +70,7 @@ void score_file(score_arguments& a) {
     return;
   }
   cli::say("{}: {}\n", a.file, cli::describe(info));
-  if (from.makes_in_lists())
-    cli::say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
+  if (from.makes()) cli::say_made(from.makes(), from.making_ms());
   for (std::uint64_t const k : order) cli::say("{:>14} {:.6g}\n", user(k), r.score[k]);
   cli::say("{}, {} iterations{}, {:.3f} ms{}\n", to_string(o.by), r.iterations, r.converged ? "" : " (the tolerance was not reached)", r.ms,
            simulated ? " (of the simulation)" : "");

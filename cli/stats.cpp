@@ -32,6 +32,7 @@ void print_json(stats_options const& o, stored_graph const& h) {
          {"edges", s.info.edges},
          {"directed", s.info.directed},
          {"in_edges", s.info.in_edges},
+         {"reversed", s.info.reversed},
          {"id_bytes", s.info.id_bytes},
          {"weights", name_of(s.info.weights)},
          {"id_map", s.info.id_map},
@@ -65,16 +66,19 @@ void print_text(stats_options const& o, stored_graph const& h) {
   else say("{}: made in memory\n\n", o.file);
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
   row("vertices", grouped(g.vertices));
-  row("edges",
-      grouped(g.edges) + (g.directed ? g.in_edges ? " (directed, with in-edges)" : " (directed)" : " (undirected: each counts twice)"));
+  row("edges", grouped(g.edges) + (g.directed ? g.in_edges   ? " (directed, with in-edges)"
+                                                : g.reversed ? " (directed, in-edges alone)"
+                                                             : " (directed)"
+                                              : " (undirected: each counts twice)"));
   row("ids",
       fmt::format("{} bytes, {}", g.id_bytes, g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
   if (g.order != vertex_order::natural) row("order", fmt::format("by {}", to_string(g.order)));
   row("weights", name_of(g.weights));
   row("isolated", s.isolated ? fmt::format("{} ({:.2f} %)", grouped(*s.isolated), percent(*s.isolated, g.vertices))
-                             : fmt::format("unknown without in-edges; {} vertices have no out-edge", grouped(g.vertices - s.lists)));
-  row("degree", fmt::format("min {}, mean {:.2f}, median {}, max {}", grouped(s.degree_min), s.degree_mean, grouped(s.degree_median),
-                            grouped(s.degree_max)));
+                             : fmt::format("unknown without {}-edges; {} vertices have no {}-edge", g.reversed ? "out" : "in",
+                                           grouped(g.vertices - s.lists), g.reversed ? "in" : "out"));
+  row(g.reversed ? "in-degree" : "degree", fmt::format("min {}, mean {:.2f}, median {}, max {}", grouped(s.degree_min), s.degree_mean,
+                                                       grouped(s.degree_median), grouped(s.degree_max)));
   row("adjacency", fmt::format("{} of {} lists start on a 128-byte line ({:.2f} %)", grouped(s.lists_on_lines), grouped(s.lists),
                                percent(s.lists_on_lines, s.lists)));
 

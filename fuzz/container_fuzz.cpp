@@ -17,6 +17,7 @@
 
 #include "garner/error.hpp"
 #include "graph/container.hpp"
+#include "graph/source.hpp"
 
 namespace {
 
@@ -78,7 +79,7 @@ bytes cook(reader in, bool patch_late) {
   set(b, 44, weights);
   // With an id map, the base gives the order instead, if it is not the natural one.
   std::uint32_t const order = flags & 4 && base % 8 < 4 ? static_cast<std::uint32_t>(base % 8) : 0;
-  set(b, 48, static_cast<std::uint32_t>(flags & 7) | (order ? 8u : 0u));
+  set(b, 48, static_cast<std::uint32_t>(flags & 7) | (order ? 8u : 0u) | (base & 16 ? 64u : 0u));
   set(b, 56, flags & 4 ? 0 : base);
   set(b, 64, order);
   std::uint32_t n = 0;
@@ -173,5 +174,14 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
       if (g.at_rank(v) >= g.info.vertices) std::abort();
   });
   if ((right && !trusted) || (trusted && !readable)) std::abort();
+  // As a graph of its own it has out-edges, which are built where the file holds in-edges alone.
+  bool const opened = works([&] {
+    graph_source from(file);
+    graph const g = from.load(how);
+    if (g.info.reversed) std::abort();
+    walk(g, g.out);
+    if (g.info.in_edges) walk(g, g.in);
+  });
+  if (trusted && !opened) std::abort();
   return 0;
 }

@@ -111,7 +111,9 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
 
 std::string describe(graph_info const& g, std::uint64_t loops) {
   return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}{}", grouped(g.vertices), grouped(g.edges),
-                     g.directed ? g.in_edges ? "directed, with in-edges" : "directed"
+                     g.directed ? g.in_edges   ? "directed, with in-edges"
+                                  : g.reversed ? "directed, in-edges alone"
+                                               : "directed"
                      : loops    ? fmt::format("undirected: each counts twice, {} loop{} once", grouped(loops), loops == 1 ? "" : "s")
                                 : "undirected: each counts twice",
                      g.id_bytes,
@@ -119,6 +121,10 @@ std::string describe(graph_info const& g, std::uint64_t loops) {
                      : g.weights == weight_kind::u32 ? "u32 weights"
                                                      : "f32 weights",
                      g.order == vertex_order::natural ? "" : fmt::format(", in {} order", to_string(g.order)));
+}
+
+void say_made(char const* made, double ms, std::string const& more) {
+  say("{}: not in the file; {}built in {:.1f} ms (garner convert --in-edges stores them)\n", made, more, ms);
 }
 
 void weight_arguments::add(verb& v) {

@@ -102,7 +102,7 @@ job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   how.cached_neighbors = ground.needs.cached_neighbor_bytes > 0;
   how.check = ground.checked;
   ground.g = from.load(how);
-  if (how.in_edges && from.makes_in_lists()) ground.in_lists_ms = from.making_ms();
+  if (how.in_edges || !from.makes_in_lists()) ground.made = from.makes(), ground.making_ms = from.making_ms();
   return ground;
 }
 
@@ -131,9 +131,7 @@ void job_ground::say_head(std::string const& more) const {
     for (job_part const& p : parts) at += (at.empty() ? "" : ", ") + to_string(p.where);
     say("shards  {} on {}\n", parts.size(), on_device() ? at : to_string(where));
   }
-  if (in_lists_ms)
-    say("in-edges: not in the file; {}, built in {:.1f} ms (garner convert --in-edges stores them)\n",
-        format_bytes((info.vertices + 1) * 8 + target_bytes(info, in_file, true)), *in_lists_ms);
+  if (made) say_made(made, making_ms, format_bytes((info.vertices + 1) * 8 + target_bytes(info, in_file, made[0] == 'i')) + ", ");
   say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
       needs.device_cache_bytes
           ? ", graph cache " + format_bytes(needs.device_cache_bytes) + " of a limit of " + format_bytes(needs.device_budget)
@@ -202,7 +200,7 @@ ordered_json job_ground::head() const {
           {"vertices", info.vertices},
           {"edges", info.edges},
           {"directed", info.directed},
-          {"in_edges_built_ms", in_lists_ms ? ordered_json(*in_lists_ms) : ordered_json(nullptr)},
+          {"in_edges_built_ms", made && made[0] == 'i' ? ordered_json(making_ms) : ordered_json(nullptr)},
           {"device", to_string(where)},
           {"tier", to_string(edges)},
           {"tier_chosen", tier_chosen},

@@ -64,9 +64,10 @@ struct job_ground {
   bool tier_chosen;                // no tier was set for the edges
   std::uint64_t device_limit = 0;  // on a GPU
   link_shown link;
-  std::uint64_t making_bytes = 0;       // of host memory, if in-edges are built while the graph is loaded ...
-  std::optional<double> in_lists_ms{};  // ... and the time for that
-  std::vector<job_part> parts{};        // over several devices: the shards, as planned
+  std::uint64_t making_bytes = 0;  // of host memory, if a direction is built while the graph is loaded ...
+  char const* made = nullptr;      // ... "in-edges" or "out-edges" ...
+  double making_ms = 0;            // ... and the time for that
+  std::vector<job_part> parts{};   // over several devices: the shards, as planned
   graph g{};
 
   bool on_device() const { return where.kind == device_kind::cuda; }
@@ -148,7 +149,7 @@ struct job_arguments {
     if constexpr (std::is_same_v<Options, pagerank_asked>)
       if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.device))) o.by_degree = false;
     job_ground ground{file, info, in_file, o.device, *o.edges, o.access, o.tuning.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
-    if (needs.in_edges) ground.making_bytes = from.making_bytes(ground.on_device());
+    ground.making_bytes = from.making_bytes(ground.on_device(), needs.in_edges);
     ground.parts = plan_parts(info, o, in_file, file);
     if (!ground.parts.empty()) {
       for (job_part const& p : ground.parts) ground.needs.state_bytes += p.state_bytes, ground.needs.device_cache_bytes += p.cache_bytes;

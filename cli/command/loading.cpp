@@ -172,8 +172,7 @@ std::string sampling_words(loading_arguments const& a) {
 void say_sampling(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,
                   std::uint64_t batches) {
   say("graph   {}: {}\n", a.file, describe(from.info()));
-  if (from.makes_in_lists())
-    say("in-edges: not in the file; built in {:.1f} ms (garner convert --in-edges stores them)\n", from.making_ms());
+  if (from.makes()) say_made(from.makes(), from.making_ms());
   say("device  {}; adjacency in tier {}, access {}\n", to_string(a.where()), to_string(edges), a.access());
   say("sampler {}\n", sampling_words(a));
   say("seeds   {}{}, mini-batches of {}: {} per epoch\n", grouped(t.positions.size()),

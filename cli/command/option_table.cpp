@@ -89,7 +89,7 @@ constexpr option_row common_rows[] = {
     {"--page-bytes", "N", advanced, "features to .gnt: bytes that are read and checked at once, a power of two from 512 to 1048576"},
     {"--undirected", "", basic, "each edge goes both ways (default: as the format says, else directed)"},
     {"--directed", "", basic, "each edge goes one way"},
-    {"--in-edges", "", basic, "also store the in-edges (CSC) of a directed graph"},
+    {"--in-edges", "", basic, "store both directions (CSR, CSC) of a directed graph"},
     {"--keep-duplicates", "", basic, "keep parallel edges (default: the one with the smallest weight stays)"},
     {"--keep-loops", "", basic, "keep edges from a vertex to itself (default: they are dropped)"},
     {"--compact", "", basic, "number the vertices that occur 0, 1, ...; a map keeps their ids, if these leave gaps"},

@@ -79,8 +79,8 @@ graph_handle sample_arguments::load(graph_source& from, std::optional<garner::ti
     std::uint64_t const kept_home = in_file ? file_tier_bytes(header.info, kept, in_edges && header.info.in_edges, also.weights)
                                     : far   ? lists
                                             : 0;
-    std::uint64_t const home = (header.info.vertices + 1) * 16 + kept_home + (on_device ? 0 : near) +
-                               (in_edges ? from.making_bytes(on_device) : 0) + also.host_bytes;
+    std::uint64_t const home =
+        (header.info.vertices + 1) * 16 + kept_home + (on_device ? 0 : near) + from.making_bytes(on_device, in_edges) + also.host_bytes;
     require_memory(file, home, on_device ? near : 0, here);
     if (beside) require_on_peer(file, lists, here);
     load_options how;

@@ -41,6 +41,7 @@ struct graph_info {
   vertex_order order = vertex_order::natural;  // any other order implies a table
   bool compressed = false;                     // targets and weights are compressed, in blocks that a team decodes while reading
   std::uint64_t names_digest = 0;              // of the names in NAME.names.parquet; 0: its vertices have none
+  bool reversed = false;                       // the adjacency holds in-edges (a list per target, of sources), as edge types of a dataset
 };
 
 // Options for building a graph from an edge list. `garner convert` prints the defaults.

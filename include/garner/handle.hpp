@@ -46,6 +46,7 @@ struct open_options {
   std::optional<bool> weights;   // unset: if the file has them; true: errc::input if it has none
   std::optional<bool> in_edges;  // in-edges of a directed graph, unset in the same way; true: made if the file has none
   bool check = true;             // verify checksums; offsets and targets are checked in any case
+  bool as_stored = false;        // reversed adjacency stays so, as edge types of a dataset need it; false: its out-edges are built
 };
 // Opens a graph file, or generates a graph: KIND:SCALE or KIND:SCALE:EDGE_FACTOR, such as kron:20, is generate_graph() with these numbers
 // and default options (for a file of that name, pass ./kron:20). It uses its size in host memory (or device memory, for the edges).
@@ -95,8 +96,8 @@ class graph_writer {
   // `weights`: its weights; it has no edges. errc::usage if the columns differ in length.
   void add(name_column const& sources, name_column const& targets, edge_array const& weights = {});
   void rest();  // frees the memory of the edges so far, which wait in scratch files
-  // `vertices`: ids 0 to vertices - 1 exist.
-  graph_info finish(build_report* report = nullptr, std::uint64_t vertices = 0);
+  // `vertices`: ids 0 to vertices - 1 exist. `reversed`: edges were added from target to source (graph_info).
+  graph_info finish(build_report* report = nullptr, std::uint64_t vertices = 0, bool reversed = false);
   std::uint64_t names() const;  // so far; those from `first` on, appended to `bytes`, and to `ends` where each ends
   void read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 

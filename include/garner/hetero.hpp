@@ -49,7 +49,7 @@ class hetero_graph {
  public:
   // Opens each graph file as open_graph() does, one after the other. Without a tier in `options`, each that still fits is in device memory.
   static hetero_graph open(std::filesystem::path const& manifest, open_options const& options = {});
-  // The same, with `each` to open a graph file. Exceptions of `each` propagate.
+  // The same, with `each` to open a graph file, best as_stored (open_options). Exceptions of `each` propagate.
   static hetero_graph open(std::filesystem::path const& manifest, std::function<graph_handle(std::filesystem::path const&)> const& each);
   // One node type and one edge type; its adjacency is the graph's out-edges.
   explicit hetero_graph(graph_handle g, std::string vertices = "node", std::string relation = "to");

@@ -142,7 +142,7 @@ json count_all(traffic_arguments const& a) {
     require_runnable(a.file, info, o);
     job_plan const p = make_plan(info, o, kept);
     cached_neighbors |= bytes_of_file_neighbors(info, o, kept, p.kept) > 0;
-    cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false), p.device_bytes(), where);
+    cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false, reads_in_lists(info, o)), p.device_bytes(), where);
   }
   load_options load;
   load.check = !a.no_check;

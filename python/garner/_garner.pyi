@@ -77,6 +77,10 @@ class GraphInfo:
         """a directed graph that also holds its in-edges (CSC)"""
 
     @property
+    def reversed(self) -> bool:
+        """rows hold in-edges, as HeteroGraph.adjacency() has them"""
+
+    @property
     def id_map(self) -> bool:
         """internal ids differ from the user's by a table"""
 
@@ -220,6 +224,7 @@ def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, device: o
     edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where
       they and the state of an algorithm fit, else 'host'
     weights, in_edges: None: where the file has them; True: InputError where it has no weights, in-edges are made
+      (a file of a dataset holds in-edges alone, whose out-edges are made: twice the memory)
     check: the checksums; offsets and targets are checked in any case
     Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.
     """
@@ -285,7 +290,7 @@ class _GraphWriter:
 
     def rest(self) -> None: ...
 
-    def finish(self, num_nodes: int = 0) -> GraphInfo: ...
+    def finish(self, num_nodes: int = 0, reversed: bool = False) -> GraphInfo: ...
 
     @property
     def names(self) -> int: ...
@@ -404,7 +409,8 @@ class HeteroGraph:
 
     def adjacency(self, edge_type: tuple[str, str, str] | int) -> Graph:
         """
-        The adjacency of an edge type, by its key or its position in edge_types. It is not copied, and stays where it is while this
+        The adjacency of an edge type, by its key or its position in edge_types. Samplers read its rows, with either side; algorithms take
+        the graph that garner.open makes of its file. It is not copied, and stays where it is while this
         HeteroGraph lives: its to() and reorder() are refused. It has as many rows as the larger of both types; those behind the last
         node of type `to` are empty. Errors: InputError names the keys that there are.
         """

@@ -208,7 +208,7 @@ def of_tables(given: Mapping[Any, Any], file: str, features: Mapping[str, Any] |
                 entry["names"] = folder.shown(names)
         made = []
         for kind, writer in writers.items():
-            info = writer.finish(max(types[kind[0]].count(), types[kind[2]].count()))
+            info = writer.finish(max(types[kind[0]].count(), types[kind[2]].count()), reversed=True)
             made.append({"from": kind[0], "relation": kind[1], "to": kind[2], "arcs": info.num_edges, "lists": folder.shown(folder / ("___".join(kind) + ".gnr"))})
         folder.publish(vertices, made)
 

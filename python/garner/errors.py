@@ -65,6 +65,7 @@ _here = [(_re.compile(there), here) for there, here in [
     (r"name another folder with --scratch", r"write to another folder"),
     (r"name a folder of yours with --scratch", r"write to a folder of yours"),
     (r", or leave out --in-(?:lists|edges)", r", or build it without in_edges"),
+    (r"(has no out-edges, .*); write both with `garner convert --in-edges`", r"\1; garner.convert(..., 'NEW.gnr', in_edges=True) makes a file with both"),
     (r"add them with `garner convert --in-(?:lists|edges)`", r"build or read it with in_edges=True"),
     (r"open it with its in-edges", r"open, read or build it with in_edges=True"),
     (r"use never_positive = false", r"leave never_positive= out"),

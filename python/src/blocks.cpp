@@ -58,10 +58,10 @@ std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::b
 
 }  // namespace
 
-edge_direction side_of(std::string const& side) {
+edge_direction side_of(std::string const& side, py_graph const& of) {
   auto const found = sides.find(side);
   if (found == sides.end()) refuse(errc::usage, "side '" + side + "': use in, out");
-  return found->second;
+  return of.use()->info().reversed ? edge_direction::out : found->second;
 }
 block_options options_of(keywords& given) {
   block_options o;
@@ -102,9 +102,10 @@ struct py_relation {
 py_relation relation(py_graph& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
                      nb::handle times) {
   py_relation r;
-  r.graph = g.use_in_lists(side_of(side) == edge_direction::in);
+  edge_direction const taken = side_of(side, g);
+  r.graph = g.use_in_lists(taken == edge_direction::in);
   r.times = int64s_of(times, "times", {});
-  r.made = {r.graph.get(), side_of(side), from, to, std::move(fanouts), r.times.seen};
+  r.made = {r.graph.get(), taken, from, to, std::move(fanouts), r.times.seen};
   return r;
 }
 
@@ -443,7 +444,7 @@ void add_blocks(nb::module_& m) {
         given.take("device", o.device);
         given.take("edges", o.edges);
         given.done();
-        o.side = side_of(side);
+        o.side = side_of(side, g);
         std::shared_ptr<graph_handle> const graph = g.use_in_lists(o.side == edge_direction::in);
         int64s const from = positions_of(starts, "start", graph->info().vertices, {});
         random_walks w = released([&] { return walk_randomly(*graph, from.seen, length, o); });

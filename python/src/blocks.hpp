@@ -31,7 +31,8 @@ struct spare_blocks {
   }
 };
 
-edge_direction side_of(std::string const& side);
+// The side that this graph is sampled from; the adjacency of an edge type holds in-edges, and is taken as it is.
+edge_direction side_of(std::string const& side, py_graph const& of);
 std::vector<std::int64_t> fanouts_of(nb::handle from);
 // The options of a sampler but for place and scores, which are the caller's to take.
 block_options options_of(keywords& given);

@@ -296,13 +296,13 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
     m.layer_norm = norm == "layer";
   }
   t.math = parse_dense_math(math);
-  t.side = side_of(side);
 
   new (self) py_training;
   try {
     self->graph_object = graph;
     self->kept.push_back(labels), self->split = split;
     self->timeout = timeout;
+    t.side = side_of(side, nb::cast<py_graph&>(graph));
     self->graph = nb::cast<py_graph&>(graph).use_in_lists(t.side == edge_direction::in || t.fanouts.empty());
     tiered_tensor& table = table_from(features, where, self->kept).tensor;
     m.inputs = table.width();
@@ -409,7 +409,7 @@ void add_gnn(nb::module_& m) {
       "_predict",
       [](py_model const& model, py_graph& graph, nb::object features, std::string const& side, bool weighted, std::string const& math) {
         inference_options o;
-        o.side = side_of(side), o.weighted = weighted, o.math = parse_dense_math(math);
+        o.side = side_of(side, graph), o.weighted = weighted, o.math = parse_dense_math(math);
         std::vector<nb::object> kept;
         tiered_tensor& table = table_from(features, model.made->device(), kept).tensor;
         auto const g = graph.use_in_lists(o.side == edge_direction::in);

@@ -197,7 +197,7 @@ nb::tuple csr(py_graph const& g, std::string const& side) {
   auto kept = std::make_unique<held_lists>();
   kept->graph = g.use();
   released([&] {
-    kept->lists = adjacency_of(*kept->graph, side == "in");
+    kept->lists = adjacency_of(*kept->graph, side == "in" && !kept->graph->info().reversed);
     return 0;
   });
   adjacency_arrays const lists = kept->lists;
@@ -276,9 +276,12 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
 std::string describe(py_graph const& g) {
   graph_info const& i = g.use()->info();
   return "<garner.Graph " + g.use()->name() + ": " + std::to_string(i.vertices) + " vertices, " + std::to_string(i.edges) + " edges, " +
-         (i.directed ? i.in_edges ? "directed, with in-edges" : "directed" : "undirected: each counts twice") + ", " +
-         std::to_string(i.id_bytes) + "-byte ids, " + (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") +
-         ">";
+         (i.directed ? i.in_edges   ? "directed, with in-edges"
+                       : i.reversed ? "directed, in-edges alone"
+                                    : "directed"
+                     : "undirected: each counts twice") +
+         ", " + std::to_string(i.id_bytes) + "-byte ids, " +
+         (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") + ">";
 }
 
 }  // namespace
@@ -360,6 +363,7 @@ void add_graphs(nb::module_& m) {
           "weights", [](graph_info const& i) { return name_of(i.weights); }, "'none', 'u32' or 'f32'")
       .def_ro("directed", &graph_info::directed)
       .def_ro("in_edges", &graph_info::in_edges, "a directed graph that also holds its in-edges (CSC)")
+      .def_ro("reversed", &graph_info::reversed, "rows hold in-edges, as HeteroGraph.adjacency() has them")
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, unless there is a table")
       .def_prop_ro(
@@ -505,6 +509,7 @@ void add_graphs(nb::module_& m) {
         "edges: memory tier of the edges: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: 'device' where\n"
         "  they and the state of an algorithm fit, else 'host'\n"
         "weights, in_edges: None: where the file has them; True: InputError where it has no weights, in-edges are made\n"
+        "  (a file of a dataset holds in-edges alone, whose out-edges are made: twice the memory)\n"
         "check: the checksums; offsets and targets are checked in any case\n"
         "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
   m.def("read", &read, nb::arg("file"), nb::arg("options"),

@@ -92,7 +92,9 @@ void add_hetero(nb::module_& m) {
       .def_prop_ro("edge_types", [](py_hetero const& g) { return g.held->edges(); })
       .def("adjacency", &py_hetero::lists, nb::arg("edge_type"),
            nb::sig("def adjacency(self, edge_type: tuple[str, str, str] | int) -> Graph"),
-           "The adjacency of an edge type, by its key or its position in edge_types. It is not copied, and stays where it is while this\n"
+           "The adjacency of an edge type, by its key or its position in edge_types. Samplers read its rows, with either side; algorithms "
+           "take\n"
+           "the graph that garner.open makes of its file. It is not copied, and stays where it is while this\n"
            "HeteroGraph lives: its to() and reorder() are refused. It has as many rows as the larger of both types; those behind the last\n"
            "node of type `to` are empty. Errors: InputError names the keys that there are.")
       .def("__repr__", [](py_hetero const& g) {

@@ -114,7 +114,7 @@ void add_shard_aggregation(nb::module_& m) {
             shard_options o;
             o.shards = shards, o.balance = parse_shard_balance(balance),
             o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
-            edge_direction const from = side_of(side);
+            edge_direction const from = side_of(side, graph);
             execution_device const where = place_of(device);
             auto const g = graph.use_in_lists();
             new (self) part(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));

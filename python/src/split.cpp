@@ -41,7 +41,7 @@ void add_split(nb::module_& m) {
             given.take("balance", balance);
             given.take("weighted", o.weights);
             given.done();
-            o.side = side_of(side), o.balance = parse_shard_balance(balance);
+            o.side = side_of(side, g), o.balance = parse_shard_balance(balance);
             auto const held = g.use_in_lists(o.side == edge_direction::in);
             new (self) py_part{released([&] { return graph_part(*held, part, parts, o); }), {}};
           },

@@ -90,8 +90,8 @@ class py_writer {
   void rest() {
     released([&] { return to_->rest(), 0; });
   }
-  graph_info finish(std::uint64_t vertices) {
-    return released([&] { return to_->finish(nullptr, vertices); });
+  graph_info finish(std::uint64_t vertices, bool reversed) {
+    return released([&] { return to_->finish(nullptr, vertices, reversed); });
   }
   std::uint64_t names() const { return to_->names(); }
   nb::tuple read_names(std::uint64_t first, std::uint64_t count) { return names_of(*to_, first, count); }
@@ -140,7 +140,7 @@ void add_writer(nb::module_& m) {
                    "object) "
                    "-> None"))
       .def("rest", &py_writer::rest)
-      .def("finish", &py_writer::finish, nb::arg("num_nodes") = 0)
+      .def("finish", &py_writer::finish, nb::arg("num_nodes") = 0, nb::arg("reversed") = false)
       .def_prop_ro("names", &py_writer::names)
       .def("read_names", &py_writer::read_names, nb::arg("first"), nb::arg("count"),
            nb::sig("def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]"));

@@ -277,6 +277,29 @@ class Foreign(Case):
         for given, several in ((garner.open_hetero(self.folder / "ogb.json"), True), (garner.open_hetero(self.folder / "table.json"), True),
                                (garner.open(self.folder / "g.gnr"), False)):
             self.assertEqual(sampled(given, several), wanted, given)
+        plain, train = garner.open(self.folder / "g.gnr", in_edges=True), np.arange(9)
+        for name in ("ogb", "table"):
+            several = garner.open_hetero(self.folder / f"{name}.json")
+            alone = garner.open(several.edge_types[0].file)
+            self.assertEqual((alone.info.reversed, several.adjacency(0).info.reversed), (False, True))
+            self.assertEqual(alone.digest(), plain.digest())
+            np.testing.assert_array_equal(garner.bfs(alone, 0).depth, garner.bfs(plain, 0).depth)
+            np.testing.assert_array_equal(garner.pagerank(alone).rank, garner.pagerank(plain).rank)
+            for by in ("expected", "sampled", "degree"):
+                np.testing.assert_array_equal(garner.score(alone, by=by, train=train), garner.score(plain, by=by, train=train))
+            for given in (alone, several.adjacency(0)):
+                self.assertEqual(sampled(given, False), wanted)
+                np.testing.assert_array_equal(garner.random_walk(given, np.arange(90), 3, side="in"), garner.random_walk(plain, np.arange(90), 3, side="in"))
+            for run in (lambda: garner.bfs(several.adjacency(0), 0), lambda: garner.pagerank(several.adjacency(0)), lambda: garner.score(several.adjacency(0), by="degree")):
+                with self.assertRaisesRegex(garner.InputError, "is reversed, as edge types of a dataset need it; open its graph file"):
+                    run()
+            with self.assertRaisesRegex(garner.InputError, "has no out-edges, and edges that stay in the file build none; garner.convert.*in_edges=True"):
+                garner.open(several.edge_types[0].file, edges="file")
+            for both in (False, True):  # what is made of the file has its edges, also in a dataset
+                garner.convert(several.edge_types[0].file, self.folder / "as.gnr", in_edges=both)
+                self.assertEqual(garner.open(self.folder / "as.gnr", edges="file" if both else None).digest(), plain.digest())
+            os.replace(self.folder / "as.gnr", several.edge_types[0].file)
+            self.assertEqual(sampled(garner.open_hetero(self.folder / f"{name}.json"), True), wanted)
 
     def test_dgl(self):
         nodes = {name: {"feat": x} for name, x in self.x.items()}

@@ -192,6 +192,7 @@ adjacency make_adjacency(edge_ends const& sources, edge_ends const& targets, adj
                                   {.edge_id_bytes = options.edge_ids || !options.times.empty() ? (m >> 32 ? 8u : 4u) : 0,
                                    .weights = options.weights.data(),
                                    .where = options.device});
+    made.lists.info.reversed = !options.backward;
     if (!options.times.empty() && m > 0) {
       std::uint64_t const timed = options.times_of_edges ? m : options.backward ? options.targets : options.sources;
       if (options.times.size() != timed)

@@ -96,7 +96,7 @@ raw_header header_of(graph_info const& info, packed_words const& words, std::uin
   raw.weights = static_cast<std::uint32_t>(info.weights);
   raw.flags = (info.directed ? flag_directed : 0) | (info.in_edges ? flag_in_lists : 0) | (info.id_map ? flag_id_map : 0) |
               (info.order != vertex_order::natural ? flag_reordered : 0) | (info.compressed ? flag_packed : 0) |
-              (cached_neighbors ? flag_cached_neighbors : 0);
+              (cached_neighbors ? flag_cached_neighbors : 0) | (info.reversed ? flag_reversed : 0);
   raw.order = static_cast<std::uint32_t>(info.order);
   raw.words = words;
   raw.cached_neighbors = cached_neighbors;
@@ -145,7 +145,8 @@ container_header parse(container_file const& file) {
   if (raw.flags & ~flags_known)
     bad(offsetof(raw_header, flags), fmt::format("unknown flags {:#x}, perhaps of a newer Garner", raw.flags & ~flags_known));
   bool const directed = raw.flags & flag_directed, in_edges = raw.flags & flag_in_lists, id_map = raw.flags & flag_id_map;
-  if (in_edges && !directed) bad(offsetof(raw_header, flags), "in-edges of an undirected graph");
+  bool const turned = raw.flags & flag_reversed;
+  if ((in_edges || turned) && !directed) bad(offsetof(raw_header, flags), "in-edges of an undirected graph");
   bool const reordered = raw.flags & flag_reordered;
   if (reordered && !id_map) bad(offsetof(raw_header, flags), "reordered without an id map");
   if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::score)))
@@ -189,7 +190,8 @@ container_header parse(container_file const& file) {
                  raw.id_base,
                  static_cast<vertex_order>(reordered ? raw.order : 0),
                  packed,
-                 raw.names_digest};
+                 raw.names_digest,
+                 turned};
   header.words = raw.words;
   header.cached_neighbors = static_cast<std::uint32_t>(raw.cached_neighbors);
   header.version = raw.version;

@@ -24,7 +24,7 @@ constexpr std::uint32_t max_sections = 61;
 // A non-text byte, both kinds of line end and an end-of-file mark: a transfer in text mode would change them.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
 constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_reordered = 8, flag_packed = 16,
-                        flag_cached_neighbors = 32, flags_known = 63;
+                        flag_cached_neighbors = 32, flag_reversed = 64, flags_known = 127;
 constexpr std::array<char const*, 22> section_names{"",
                                                     "out offsets",
                                                     "out targets",

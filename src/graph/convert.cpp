@@ -10,6 +10,7 @@
 #include "graph/container.hpp"
 #include "graph/pack.hpp"
 #include "graph/source.hpp"
+#include "graph/transpose.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -37,10 +38,11 @@ std::uint64_t arrays_bytes(graph_info const& info) {
   return one * (info.in_edges ? 2 : 1) + bytes_of_ids(info);
 }
 
-// Header of a graph file, or an approximation of the graph to be made.
-graph_info info_of(std::filesystem::path const& in) {
+// Header of a graph file, or an approximation of the graph to be made. A graph file is made of one as it is stored, other formats of its
+// edges.
+graph_info info_of(std::filesystem::path const& in, file_format to) {
   auto const made = generated_by(in);
-  if (!made) return read_header(in).info;
+  if (!made) return graph_source(in, to == file_format::gnr).info();
   graph_info about;
   about.vertices = std::uint64_t{1} << made->scale;
   about.edges = 2 * made->edge_factor * about.vertices;
@@ -87,6 +89,7 @@ graph build_again(graph g, build_options options, build_report& report) {
   graph_info const had = g.info;
   g = {};
   graph built = build_graph(std::move(e), options, report);
+  built.info.reversed = had.reversed && built.info.directed;
   if (!renumber && !ids.empty()) {
     built.ids = std::move(ids);
     built.info.id_map = true;
@@ -126,7 +129,7 @@ std::string why_not_by_parts(convert_plan const& plan) {
 void look_at(std::filesystem::path const& in, convert_options const& options, convert_plan& plan) {
   build_options const& b = options.build;
   if (plan.from == file_format::gnr) {
-    graph_info const info = info_of(in);
+    graph_info const info = info_of(in, plan.to);
     plan.bytes_needed = arrays_bytes(info);
     plan.builds = must_build(info, b);
     plan.keeps_all = keeps_all(info, b);
@@ -175,7 +178,7 @@ convert_result convert_in_memory(std::filesystem::path const& in, std::filesyste
   convert_result result;
   graph g;
   if (plan.from == file_format::gnr) {
-    graph_source source(in);
+    graph_source source(in, plan.to == file_format::gnr);
     graph_info const info = source.info();
     g = source.load(load_all(info, options));
     result.built = must_build(info, options.build);
@@ -208,7 +211,7 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
   bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
   bool const none = plan.from == file_format::el || plan.from == file_format::sg || plan.from == file_format::npy ||
                     plan.from == file_format::npz || options.read.ignore_weights ||
-                    (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
+                    (plan.from == file_format::gnr && info_of(in, plan.to).weights == weight_kind::none);
   if (weighted && none && !b.random_weights)
     fail(errc::usage, "{}: has no weights, which a .{} needs; write a .{} or draw some with --random-weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
@@ -252,6 +255,7 @@ std::vector<std::string> write_graph(graph const& g, std::filesystem::path const
     save_graph(g, out);
     return {};
   }
+  require_out_edges(g.name, g.info);
   if (g.info.compressed)
     fail(errc::usage, "{}: compressed adjacency can only be written as .gnr; decompress it, or write a .gnr", out.string());
   csr_arrays a;

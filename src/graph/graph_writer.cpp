@@ -70,7 +70,7 @@ void graph_writer::rest() {
   as_error([&] { impl_->to.rest(); });
 }
 
-graph_info graph_writer::finish(build_report* report, std::uint64_t vertices) {
+graph_info graph_writer::finish(build_report* report, std::uint64_t vertices, bool reversed) {
   return as_error([&] {
     impl& m = *impl_;
     build_report mine;
@@ -78,7 +78,7 @@ graph_info graph_writer::finish(build_report* report, std::uint64_t vertices) {
     m.all.vertices = std::max(m.all.vertices, vertices);
     if (m.names) m.all.vertices = m.names->count(), m.all.names_digest = m.names->digest();
     else if (!m.to.any()) require_vertices(m.all, m.build.allow_empty);
-    return m.to.finish(std::move(m.all), report ? *report : mine);
+    return m.to.finish(std::move(m.all), report ? *report : mine, reversed);
   });
 }
 

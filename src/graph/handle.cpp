@@ -152,7 +152,7 @@ namespace {
 // `in_common`: the adjacency in host memory is not pinned for any device yet.
 graph open_alone(std::filesystem::path const& file, open_options const& o, bool in_common) {
   load_options how;
-  graph_source from(file);
+  graph_source from(file, o.as_stored);
   how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
   how.in_edges = o.in_edges.value_or(from.info().in_edges);
   if (how.in_edges) from.want_in_lists();

@@ -331,9 +331,20 @@ hetero_graph::hetero_graph(hetero_graph&&) noexcept = default;
 hetero_graph& hetero_graph::operator=(hetero_graph&&) noexcept = default;
 
 hetero_graph hetero_graph::open(fs::path const& manifest, open_options const& options) {
-  return open(manifest, [&](fs::path const& lists) { return open_graph(lists, options); });
+  open_options how = options;
+  how.as_stored = true;
+  return open(manifest, [&](fs::path const& lists) { return open_graph(lists, how); });
 }
 namespace {
+// The adjacency of an edge type is reversed, however it was opened, also without the flag in its file.
+void reverse(graph& g, bool stored) {
+  if (!g.info.directed || g.info.reversed) return;
+  if (stored && !g.info.in_edges)
+    fail(errc::usage, "{}: was opened without its in-edges, which an edge type needs; open it with open_options::as_stored", g.name);
+  if (stored) std::swap(g.out, g.in);
+  g.info.reversed = true;
+}
+
 struct users_error {  // from a user's function; the API passes it through
   std::exception_ptr what;
 };
@@ -354,6 +365,7 @@ hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_ha
     for (edge_type const& e : says.edges) {
       about(manifest.string(), "edges '" + name_of(e) + "'", "lists", [&] {
         lists.push_back(opened(e.adjacency));
+        reverse(graph_access::change(lists.back()), read_header(e.adjacency).info.reversed);
         check_lists(graph_access::of(lists.back()), e, count_of(says, e.from), count_of(says, e.to));
       });
     }

@@ -196,6 +196,7 @@ class conversion {
     relation_sizes sizes{e.from, e.to, count_of(e.from), count_of(e.to)};
     if (back) std::swap(sizes.source_name, sizes.target_name), std::swap(sizes.sources, sizes.targets);
     relation made = make_relation(edges, sizes, strategy, {.id_bytes = options_.id_bytes});
+    made.lists.info.reversed = strategy != direction::both;
     std::string const stem = e.from + "___" + e.relation + "___" + e.to;
     edge_type type{e.from, e.relation, e.to, made.lists.info.edges, edges.count()};
     type.features = features;

@@ -260,7 +260,7 @@ void large_graph::compact() {
   spool_.reset(), spool_weights_.reset();
 }
 
-graph_info large_graph::finish(edge_list said, build_report& report) {
+graph_info large_graph::finish(edge_list said, build_report& report, bool reversed) {
   phase const timed{"graph.build_by_parts"};
   if (!begun_) begin(said);
   report.edges_read = arcs_;
@@ -289,6 +289,7 @@ graph_info large_graph::finish(edge_list said, build_report& report) {
   said.ids = {};
   info.directed = !undirected_;
   info.in_edges = info.directed && build_.in_edges;
+  info.reversed = info.directed && reversed;
   info.id_bytes = build_.id_bytes ? build_.id_bytes : 4;
   info.weights = build_.random_weights ? build_.random_weights->kind
                  : !weighted_          ? weight_kind::none

@@ -62,8 +62,8 @@ class large_graph : public arc_sink {
     if (sorter_) sorter_->cut();
   }
   bool any() const { return begun_; }  // edges were added
-  // `said`: the list whose parts were added, without edges. Writes the graph file.
-  graph_info finish(edge_list said, build_report& report);
+  // `said`: the list whose parts were added, without edges. Writes the graph file; `reversed`: see graph_info.
+  graph_info finish(edge_list said, build_report& report, bool reversed = false);
   large_report const& about() const { return about_; }
 
  private:

@@ -39,10 +39,18 @@ std::optional<generate_options> generated_by(std::filesystem::path const& path) 
   return o;
 }
 
-graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) {
+graph_source::graph_source(std::filesystem::path name, bool as_stored) : name_(std::move(name)) {
   auto const options = generated_by(name_);
   if (!options) {
     header_ = read_header(name_);
+    turned_ = header_.info.reversed && !as_stored;
+    if (!turned_) return;
+    packed_words& w = header_.words;
+    makes_out_lists_ = !header_.info.in_edges;
+    header_.info.in_edges = true, header_.info.reversed = false, header_.cached_neighbors = 0;
+    w = {w.in_targets, w.in_weights, w.out_targets, w.out_weights};
+    if (makes_out_lists_) expect_packed(w.out_targets, w.out_weights);
+    header_.sections = container::layout(header_.info, w, 0);
     return;
   }
   generated_ = true;
@@ -60,30 +68,50 @@ graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) 
   header_.sections = container::layout(header_.info, {}, 0);
 }
 
+// The compressed size of what is computed is not known yet.
+void graph_source::expect_packed(std::uint64_t& targets, std::uint64_t& weights) const {
+  if (!header_.info.compressed) return;
+  targets = most_packed_bytes(header_.info.edges) / 4;
+  if (header_.info.weights != weight_kind::none) weights = targets;
+}
+
 void graph_source::want_in_lists() {
   if (!header_.info.directed || header_.info.in_edges) return;
   makes_in_lists_ = header_.info.in_edges = true;
-  // The compressed size is not known yet.
-  if (header_.info.compressed) header_.words.in_targets = most_packed_bytes(header_.info.edges) / 4;
-  if (header_.info.compressed && header_.info.weights != weight_kind::none) header_.words.in_weights = header_.words.in_targets;
+  expect_packed(header_.words.in_targets, header_.words.in_weights);
   header_.sections = container::layout(header_.info, header_.words, header_.cached_neighbors);
 }
 
-std::uint64_t graph_source::making_bytes(bool for_device) const {
-  if (!makes_in_lists_) return 0;
+std::uint64_t graph_source::making_bytes(bool for_device, bool in_edges) const {
+  if (!makes()) return 0;
   graph_info const& i = header_.info;
+  std::uint64_t const one = i.edges * (i.id_bytes + (i.weights == weight_kind::none ? 0 : 4));
   // For a device, both directions are built in host memory before they are moved to their tier.
-  return bytes_to_transpose(i) + (for_device ? 2 * i.edges * (i.id_bytes + (i.weights == weight_kind::none ? 0 : 4)) : 0);
+  return bytes_to_transpose(i) + (for_device ? 2 * one : in_edges ? 0 : (i.vertices + 1) * 8 + one);
 }
 
 graph graph_source::load(load_options const& how) {
-  bool const makes = how.in_edges && makes_in_lists_;
+  bool const makes = makes_out_lists_ || (how.in_edges && makes_in_lists_);
   if (how.edges == tier::file && generated_)
     fail(errc::usage, "{}: is made in memory, so it lies in no file; write it with garner generate, or use tier host", name_.string());
+  if (how.edges == tier::file && makes_out_lists_)
+    fail(errc::input, "{}: has no out-edges, and edges that stay in the file build none; write both with `garner convert --in-edges`",
+         name_.string());
   if (how.edges == tier::file && makes)
     fail(errc::input, "{}: has no in-edges, and edges that stay in the file build none; add them with `garner convert --in-edges`",
          name_.string());
-  if (!generated_ && !makes) return load_graph(name_, how);
+  auto const finish = [&](graph& g) {
+    if (turned_) std::swap(g.out, g.in), g.info.reversed = false;
+    if (!how.in_edges) g.in = {}, g.info.in_edges = false;
+  };
+  if (!generated_ && !makes && !turned_) return load_graph(name_, how);
+  if (turned_ && !makes) {  // both directions are there
+    load_options both = how;
+    both.in_edges = true, both.cached_neighbors = false;
+    graph g = load_graph(name_, both);
+    finish(g);
+    return g;
+  }
   graph g;
   if (generated_) {
     if (!made_) fail(errc::internal, "{}: was loaded before", name_.string());
@@ -93,11 +121,13 @@ graph graph_source::load(load_options const& how) {
   } else {
     load_options home = how;
     home.in_edges = false, home.edges = tier::host, home.device = -1;
+    home.cached_neighbors &= !turned_;
     g = load_graph(name_, home);
   }
   if (makes) {
     auto const start = steady::now();
     add_in_lists(g);
+    finish(g);
     making_ms_ = ms_since(start);
   }
   if (how.device < 0) return g;
@@ -105,8 +135,8 @@ graph graph_source::load(load_options const& how) {
 }
 
 buffer<std::uint64_t> graph_source::offsets(bool of_in_lists, bool check) const {
-  if (of_in_lists && makes_in_lists_) return {};
-  if (!generated_) return load_offsets(name_, of_in_lists, check);
+  if (of_in_lists ? makes_in_lists_ : makes_out_lists_) return {};
+  if (!generated_) return load_offsets(name_, of_in_lists != turned_, check);
   buffer<std::uint64_t> copy(tier::host, made_->out.offsets.size(), -1, "offsets");
   std::copy(made_->out.offsets.begin(), made_->out.offsets.end(), copy.begin());
   return copy;

@@ -99,7 +99,7 @@ graph_summary summarize(graph_info const& info, std::uint64_t const* offsets, st
 
 stored_graph inspect_graph(std::filesystem::path const& file, bool check) {
   return as_error([&] {
-    graph_source const from(file);
+    graph_source const from(file, true);
     if (check && !from.is_generated()) check_container(file);
     container_header const& h = from.header();
     stored_graph r{h.version, h.file_bytes, {}, {}};

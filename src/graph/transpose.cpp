@@ -68,6 +68,11 @@ void add_in_lists(graph& g) {
   if (packed) pack(g);
 }
 
+void require_out_edges(std::string const& name, graph_info const& info) {
+  if (info.reversed)
+    fail(errc::input, "{}: its adjacency is reversed, as edge types of a dataset need it; open its graph file as a graph of its own", name);
+}
+
 std::uint64_t bytes_to_transpose(graph_info const& info) {
   std::uint64_t const plain = info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
   return info.vertices * 8 + (info.compressed ? 2 * plain : 0);

@@ -8,6 +8,7 @@ namespace garner {
 
 // Adds in-edges to a directed graph in host memory, compressed if its out-edges are. No effect if it has them, or is undirected.
 void add_in_lists(graph& g);
-std::uint64_t bytes_to_transpose(graph_info const& info);  // of host memory, in addition to both directions
+std::uint64_t bytes_to_transpose(graph_info const& info);                 // of host memory, in addition to both directions
+void require_out_edges(std::string const& name, graph_info const& info);  // errc::input if the adjacency is reversed
 
 }  // namespace garner

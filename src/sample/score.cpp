@@ -22,6 +22,7 @@
 #include "core/exec.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "graph/transpose.hpp"
 #include "sample/blend.hpp"
 #include "sample/lists.hpp"
 #include "sample/trace.hpp"
@@ -443,6 +444,7 @@ void require_scorable(std::string const& name, graph_info const& info, score_opt
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: use a number from 0 to less than 1", o.damping);
   if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: use a positive number", o.tolerance);
   if (o.most_iterations == 0) fail(errc::usage, "0 iterations: use 1 or more");
+  require_out_edges(name, info);
   check_sampling(o.sampling);
   if (o.by == score_kind::sampled && (o.presample == 0 || o.presample > 1u << 16))
     fail(errc::usage, "{} epochs sampled beforehand: use 1 to 65,536", o.presample);

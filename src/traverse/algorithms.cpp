@@ -10,6 +10,7 @@
 #include "core/thread_pool.hpp"
 #include "far/matrix.hpp"
 #include "graph/handle.hpp"
+#include "graph/transpose.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
 #include "traverse/pagerank.hpp"
@@ -44,6 +45,7 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
 template <class Options>
 asked_of<Options> resolved(graph const& g, Options const& options) {
   asked_of<Options> o(options);
+  if (!std::is_same_v<Options, components_options>) require_out_edges(g.name, g.info);
   if (g.in_file && !o.edges) o.edges = tier::file;
   if constexpr (requires { o.devices; }) {
     at_one_place(o);

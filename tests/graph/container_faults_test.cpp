@@ -93,6 +93,8 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
       {48, 4, 8, "byte 48: reordered without an id map"},
       {48, 4, 1u << 31, "byte 48: unknown flags 0x80000000"},
       {48, 4, 2, "byte 48: in-edges of an undirected graph"},
+      {48, 4, 64, "byte 48: in-edges of an undirected graph"},
+      {48, 4, 129, "byte 48: unknown flags 0x80"},
       {48, 4, 3, "byte 52: 3 sections where such a graph has 6"},
       {52, 4, 0, "byte 52: 0 sections where such a graph has 3"},
       {52, 4, 4, "byte 320: unknown section of kind 0"},

@@ -195,6 +195,21 @@ TEST_F(hetero, ogb_of_one_type_as_text_and_as_archive) {
   ASSERT_EQ(g.edges().size(), 1u);
   EXPECT_EQ(name_of(g.edges()[0]), "node to node");
   expect_edges(g, 0, cites);
+  // Its graph file alone is the graph of these edges.
+  fs::path const file = g.edges()[0].adjacency;
+  EXPECT_TRUE(g.adjacency(0).info().reversed && read_header(file).info.reversed);
+  graph_handle const alone = open_graph(file);
+  EXPECT_TRUE(alone.info().in_edges && !alone.info().reversed);
+  std::vector<edge> edges;
+  for (arc const& e : cites) edges.push_back({e.source, e.target});
+  build_options all;
+  all.keep_duplicates = all.keep_loops = all.in_edges = true;
+  EXPECT_EQ(digest_of(alone), digest_of(build_graph({.edges = edges, .vertices = 50}, all)));
+  expect_edges(hetero_graph::open(at("arxiv.json"), [](fs::path const& lists) { return open_graph(lists); }), 0, cites);
+  open_options outwards;
+  outwards.in_edges = false;
+  EXPECT_THAT(error_of([&] { hetero_graph::open(at("arxiv.json"), [&](fs::path const& lists) { return open_graph(lists, outwards); }); }),
+              HasSubstr("was opened without its in-edges"));
   EXPECT_THAT(shown(*g.types()[0].labels), ::testing::StartsWith("<f4 (50, 1) 0 1 2 nan 4")) << "what is not there keeps them real";
   EXPECT_FALSE(g.types()[0].valid);
 

@@ -97,6 +97,84 @@ TEST_F(sources, in_lists_are_made_where_the_file_has_none) {
   }
 }
 
+// The same edges, as an edge type of a dataset stores them; `both`: with the out-edges too.
+graph reversed(shape const& s, bool both) {
+  graph g = directed(s, true);
+  std::swap(g.out, g.in);
+  if (!both) g.in = {};
+  g.info.in_edges = both, g.info.reversed = true;
+  return g;
+}
+
+TEST_F(sources, a_file_of_in_edges_alone_is_the_same_graph) {
+  fs::path const file = folder / "r.gnr";
+  for (shape const& s : {shape{}, shape{8}, shape{4, weight_kind::u32}, shape{8, weight_kind::f32}, shape{4, weight_kind::none, true}})
+    for (bool const both : {false, true})
+      for (bool const packs : {false, true}) {
+        if (packs && s.id_bytes == 8) continue;
+        graph stored = reversed(s, both);
+        graph whole = directed(s, true);
+        if (packs) pack(stored), pack(whole), unpack(whole);
+        save_graph(stored, file);
+        load_options how;
+        how.in_edges = true, how.weights = s.weights != weight_kind::none;
+        graph_source from(file);
+        EXPECT_TRUE(from.info().in_edges && !from.info().reversed && !from.makes_in_lists());
+        EXPECT_EQ(from.makes() ? from.makes() : std::string("neither"), both ? "neither" : "out-edges");
+        EXPECT_EQ(from.making_bytes(false) == 0, both);
+        EXPECT_LE(from.making_bytes(false), from.making_bytes(false, false));
+        auto const offsets = from.offsets(true);
+        EXPECT_TRUE(std::equal(offsets.begin(), offsets.end(), whole.in.offsets.begin(), whole.in.offsets.end()));
+        EXPECT_EQ(from.offsets(false).empty(), !both);
+        graph g = from.load(how);
+        EXPECT_FALSE(g.info.reversed);
+        EXPECT_EQ(g.info.compressed, packs);
+        unpack(g);
+        expect_same_in_lists(g, whole);
+        std::swap(g.out, g.in), std::swap(whole.out, whole.in);
+        expect_same_in_lists(g, whole);
+        how.in_edges = false;
+        graph const outwards = from.load(how);
+        EXPECT_TRUE(outwards.in.offsets.empty() && !outwards.info.in_edges);
+        how.in_edges = true, how.edges = tier::file;
+        if (both) EXPECT_TRUE(from.load(how).info.in_edges);
+        else
+          EXPECT_TRUE(refused(errc::input, "r.gnr: has no out-edges, and edges that stay in the file build none", [&] { from.load(how); }));
+        EXPECT_TRUE(graph_source(file, true).info().reversed);
+      }
+}
+
+TEST_F(sources, what_is_made_of_a_file_of_in_edges_keeps_the_edges) {
+  save_graph(directed({}, true), folder / "g.gnr"), save_graph(reversed({}, false), folder / "r.gnr");
+  graph_handle const plain = open_graph(folder / "g.gnr");
+  EXPECT_EQ(digest_of(open_graph(folder / "r.gnr")), digest_of(plain));
+  for (bool const in_edges : {false, true}) {  // as an edge type of a dataset it stays what it is
+    build_options how;
+    how.in_edges = in_edges, how.id_bytes = 8;
+    graph_info const info = convert_graph(folder / "r.gnr", folder / "c.gnr", how);
+    EXPECT_TRUE(info.reversed && info.in_edges == in_edges && read_header(folder / "c.gnr").info.reversed);
+    how.id_bytes = 4;
+    convert_graph(folder / "c.gnr", folder / "d.gnr", how);
+    EXPECT_EQ(digest_of(open_graph(folder / "d.gnr")), digest_of(plain));
+  }
+  build_options twice;
+  twice.undirected = true;
+  EXPECT_FALSE(convert_graph(folder / "r.gnr", folder / "u.gnr", twice).reversed);
+  convert_graph(folder / "g.gnr", folder / "v.gnr", twice);
+  EXPECT_EQ(digest_of(open_graph(folder / "u.gnr")), digest_of(open_graph(folder / "v.gnr")));
+  convert_graph(folder / "r.gnr", folder / "r.el"), convert_graph(folder / "g.gnr", folder / "g.el");
+  EXPECT_EQ(digest_of(read_graph(folder / "r.el")), digest_of(read_graph(folder / "g.el")));
+  save_graph(reorder_graph(open_graph(folder / "r.gnr")), folder / "o.gnr");
+  EXPECT_EQ(digest_of(open_graph(folder / "o.gnr")), digest_of(reorder_graph(open_graph(folder / "g.gnr"))));
+  // A handle to what is stored is saved as such.
+  open_options as_it_is;
+  as_it_is.as_stored = true;
+  graph_handle const stored = open_graph(folder / "r.gnr", as_it_is);
+  EXPECT_TRUE(stored.info().reversed && !stored.info().in_edges);
+  save_graph(stored, folder / "s.gnr");
+  EXPECT_EQ(digest_of(open_graph(folder / "s.gnr")), digest_of(plain));
+}
+
 TEST_F(sources, names_stand_for_generated_graphs) {
   for (auto const& [name, kind, factor] :
        {std::tuple{"kron:8", generator::kron, 16u}, {"uniform:7:3", generator::uniform, 3u}, {"web:9:20", generator::web, 20u}}) {
