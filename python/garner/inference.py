@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _checks
+from . import _checks, staging
 from ._garner import Graph
 from .batches import loader
 from .errors import FileError, KindError, UsageError
@@ -29,7 +29,8 @@ from .kept_rows import InFile, InMemory, between, require_writable, result_in, u
 from .making import tiered
 from .pipeline import bytes_of, device_of
 from .progress import showing
-from .whole_rows import Behind, WholeRows, host_tensor
+from .staging import Behind, end, threads
+from .whole_rows import WholeRows, host_tensor
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
 _seconds = 10.0  # between two notes of a checkpoint
@@ -97,9 +98,12 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     with contextlib.ExitStack() as ends, torch.no_grad():
         ends.enter_context(_evaluating(modules))
         show = ends.enter_context(showing(progress))
-        whole = WholeRows(graph, side, device, convs, memory)
+        pool = threads()
+        ends.callback(end, pool)
+        whole = WholeRows(graph, side, device, convs, memory, pool)
         degrees = _Weights(ends, modules, convs, batches, graph, whole)
         given.append(degrees)
+        ahead: InMemory | None = None
 
         def narrowed(x: Any) -> Any:
             return x.to(torch.bfloat16) if narrow and x.dtype == torch.float32 else x  # as it was before a file
@@ -119,6 +123,11 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
             last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
             into: Any = None
             near = whole.rows(k, rows) if first < n else None
+            if k == 0 and near is not None and target is None and kept is None and all(convs) and staging.link_of(near.device):
+                ahead = _ahead(layers, narrowed(near[:1].clone()), n, classes)
+                whole.set_out()
+                if ahead is not None:
+                    ahead.touch(pool)  # behind the adjacency
             pieces: Any = (part for part in list[Any]()) if first == n else sampled(k, layer, rows, first) if near is None else (
                 whole.run(k, layer, narrowed(near), first, batch_size, _require_same))
             ends.callback(pieces.close)  # also where an error is on its way: a layer is then the user's own again
@@ -126,9 +135,12 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
                 found = found.argmax(-1) if last and classes else found
                 if into is None:
                     shape = (n, *found.shape[1:])
-                    into = kept.place(k, shape, found.dtype) if kept else result_in(target, graph, shape, found.dtype, ends) if last else between(
-                        found, n, memory, scratch, ends)
-                    into = into if kept or isinstance(into, InMemory) and into.whole.is_cuda else Behind(into)
+                    into = kept.place(k, shape, found.dtype) if kept else between(found, n, memory, scratch, ends) if not last else (
+                        ahead if ahead is not None and (ahead.whole.shape, ahead.whole.dtype) == (shape, found.dtype) else
+                        result_in(target, graph, shape, found.dtype, ends))
+                    if not kept and not (isinstance(into, InMemory) and into.whole.is_cuda):
+                        into = Behind(into)
+                        ends.callback(into.close)
                 into.put(first, found)
                 first += len(found)
                 if kept:
@@ -148,6 +160,17 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         found = to.finish()
         kept.clear()
         return found
+
+
+def _ahead(layers: list[Any], x: torch.Tensor, nodes: int, classes: bool) -> InMemory | None:
+    """The result's memory before its rows are there, by what the layers make of one row without neighbors; None: unknown, or not half of it is free."""
+    try:
+        for layer in layers:
+            x = layer(x, torch.empty((2, 0), dtype=torch.int64, device=x.device), 1)
+    except Exception:  # it comes again where the layer runs, if it is not of this row
+        return None
+    x = x.argmax(-1) if classes else x
+    return InMemory((nodes, *x.shape[1:]), x.dtype) if nodes * x.nbytes <= _free_memory() // 2 else None
 
 
 def _require_one_hop(k: int, layer: Any, x: torch.Tensor, batch: Any, found: torch.Tensor) -> None:

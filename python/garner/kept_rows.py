@@ -1,22 +1,24 @@
 """Where garner.infer puts rows: a tensor on a device or in host memory, a .npy or feature file (.gnt), or Parquet.
 
-Each has put(first, rows), and finish(), which returns what the caller gets. Invariant: a result's file is there by its name when it is whole, or not at
+Each has put(first, rows), and finish(), which returns what the caller gets; put_piece() where several threads may put rows at once. Invariant: a result's file is there by its name when it is whole, or not at
 all; a full disk is one FileError that names it.
 """
 from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import torch
 
-from . import _checks, _garner
+from . import _checks, _garner, staging
 from ._garner import Graph
 from .errors import FileError
 from .making import tiered
@@ -25,14 +27,37 @@ from .results import node_column
 
 class InMemory:
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: Any = "cpu") -> None:
-        self.whole = torch.empty(shape, dtype=dtype, device=device) if device != "cpu" or dtype == torch.bfloat16 else (
-            torch.from_numpy(np.empty(shape, torch.empty(0, dtype=dtype).numpy().dtype)))  # of NumPy, which wants huge pages
+        self.whole = torch.empty(shape, dtype=dtype, device=device) if device != "cpu" or 0 in shape else torch.from_numpy(
+            np.empty(math.prod(shape) * dtype.itemsize, np.uint8)).view(dtype).reshape(shape)  # of NumPy, which wants huge pages
+        self.touched: list[Future[None]] = []
+
+    def touch(self, pool: ThreadPoolExecutor) -> None:
+        """Has its pages made ahead of put(): the system makes them at their first use, in several times the time that rows take to get there."""
+        memory = staging.as_bytes(self.whole)
+        self.touched = [pool.submit(_touch, memory[first:first + staging.piece_bytes]) for first in range(0, len(memory), staging.piece_bytes)]
 
     def put(self, first: int, rows: torch.Tensor) -> None:
+        self._wait(first, rows)
         self.whole[first:first + len(rows)] = rows
+
+    def put_piece(self, first: int, rows: torch.Tensor) -> None:
+        """As put(), by the calling thread alone; the rows are contiguous in host memory."""
+        self._wait(first, rows)
+        staging.copy(self.whole[first:first + len(rows)], rows)
+
+    def _wait(self, first: int, rows: torch.Tensor) -> None:
+        """For what else writes to these pages."""
+        if self.touched:
+            begin, end = first * self.whole[:1].nbytes, (first + len(rows)) * self.whole[:1].nbytes
+            for one in self.touched[begin // staging.piece_bytes:-(-end // staging.piece_bytes)]:
+                one.result()
 
     def finish(self) -> Any:
         return self.whole
+
+
+def _touch(memory: Any) -> None:
+    memory[::4096] = 0
 
 
 class InFile:
@@ -50,6 +75,8 @@ class InFile:
 
     def put(self, first: int, rows: torch.Tensor) -> None:
         self.whole[first:first + len(rows)] = rows.to("cpu", self.dtype).numpy()
+
+    put_piece = put
 
     def flush(self) -> None:
         with writing(self.name):

@@ -10,6 +10,7 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,79 +20,25 @@ from ._garner import Graph
 from .errors import OutOfMemory
 from .operators import Lists, kinds, real_of, sum_now
 from .pipeline import torch_device
+from .staging import Arriving
 from .tables import Tiered, place_of
 
-_piece = 64 << 20  # bytes that cross the link at once
+_piece = 64 << 20  # bytes of a table's rows that are gathered at once
 _most_edges = 1 << 26  # of a chunk, unless one node has more
 
 
-def onto(device: torch.device, rows: torch.Tensor) -> torch.Tensor:
-    """Host memory on a device. That of users is not pinned, so it goes through pinned pieces: one is filled while the other crosses."""
-    if device.type == "cpu" or rows.is_cuda or rows.is_pinned():
-        return rows.to(device)
-    out, flat = torch.empty(rows.shape, dtype=rows.dtype, device=device), rows.contiguous().reshape(-1)
-    count, to = max(1, _piece // max(rows.element_size(), 1)), out.reshape(-1)
-    pieces: Any = [(torch.empty(min(count, flat.numel()), dtype=rows.dtype, pin_memory=True), _event()) for _ in range(2)]
-    for k, first in enumerate(range(0, flat.numel(), count)):
-        held, crossed = pieces[k % 2]
-        crossed.synchronize()
-        part = flat[first:first + count]
-        held[:len(part)].copy_(part)
-        to[first:first + len(part)].copy_(held[:len(part)], non_blocking=True)
-        crossed.record(torch.cuda.current_stream(device))
-    torch.cuda.current_stream(device).synchronize()
-    return out
-
-
-class Behind:
-    """Puts a layer's rows where they go, one piece late: it crosses the link while the device computes the next one."""
-
-    def __init__(self, into: Any) -> None:
-        self.into = into
-        self.held: list[torch.Tensor] = []
-        self.waiting: Any = None
-        self.stream: Any = None  # other than that of the layers
-
-    def put(self, first: int, rows: torch.Tensor) -> None:
-        if not rows.is_cuda:
-            self.into.put(first, rows)
-            return
-        if len(self.held) < 2 or len(self.held[0]) < len(rows):
-            self._end()
-            self.held = [torch.empty(rows.shape, dtype=rows.dtype, pin_memory=True) for _ in range(2)]
-        self.held.reverse()
-        piece, crossed = self.held[0][:len(rows)], _event()
-        self.stream = self.stream or torch.cuda.Stream(rows.device)  # type: ignore[no-untyped-call, unused-ignore]
-        self.stream.wait_stream(torch.cuda.current_stream(rows.device))
-        with torch.cuda.stream(self.stream):
-            piece.copy_(rows, non_blocking=True)
-        crossed.record(self.stream)
-        rows.record_stream(self.stream)
-        self._end()
-        self.waiting = first, piece, crossed
-
-    def _end(self) -> None:
-        if self.waiting is not None:
-            first, piece, crossed = self.waiting
-            crossed.synchronize()
-            self.into.put(first, piece)
-            self.waiting = None
-
-    def finish(self) -> Any:
-        self._end()
-        return self.into.finish()
-
-
 class WholeRows:
-    """convs: of each layer the convolution that alone reads edges, and comes first; None: unknown."""
+    """convs: of each layer the convolution that alone reads edges, and comes first; None: unknown. pool: brings rows and adjacency to the device."""
 
-    def __init__(self, graph: Graph, side: str, device: Any, convs: Sequence[Any], memory: int) -> None:
+    def __init__(self, graph: Graph, side: str, device: Any, convs: Sequence[Any], memory: int, pool: ThreadPoolExecutor) -> None:
         name = f"cuda:{device}" if isinstance(device, int) else str(device)
-        self.graph, self.side, self.memory, self.device = graph, side, memory, torch_device(name)
+        self.graph, self.side, self.memory, self.pool, self.device = graph, side, memory, pool, torch_device(name)
         self.nodes = graph.info.num_nodes
         self.convs = [conv if name != "simulated" and _is_known(conv) else None for conv in convs]
         self.scales: dict[Any, tuple[torch.Tensor, torch.Tensor]] = {}  # of GCNConv that normalizes
         self.begins: Any = None  # of each node's neighbors, in host memory
+        self.in_host: Any = None  # the neighbors, and weights or None
+        self.offsets: Any = None  # begins, on the device, as what follows
         self.ends: Any = None
         self.weights: Any = None  # of edges; None: they have none
         self.at: Any = None  # the chunk: its first node, and the one behind its last
@@ -113,17 +60,17 @@ class WholeRows:
         if one.dtype not in kinds or not self._take_lists(0 if there else self.nodes * one.nbytes):
             return None
         if not table:
-            return onto(self.device, given.detach())
+            return Arriving(self.device, given.detach(), self.pool).upto(self.nodes)
         found, step = torch.empty((self.nodes, one.shape[1]), dtype=one.dtype, device=self.device), max(1, _piece // max(1, one.nbytes))
         for first in range(0, self.nodes, step):
             found[first:first + step] = given[torch.arange(first, min(self.nodes, first + step), device=at)]
         return found
 
     def _take_lists(self, rows: int = 0) -> bool:
-        """The neighbors of all nodes, on the device, at the first call. rows: bytes of rows that must have room there with them."""
+        """The neighbors of all nodes, at the first call. rows: bytes of rows that must have room on the device with them."""
         if self.begins is not None:
             return len(self.begins) > 0 and self._fits(rows)
-        lists = (2 if self.graph.info.weights == "none" else 4) * self.graph.info.num_edges
+        lists = (2 if self.graph.info.weights == "none" else 4) * self.graph.info.num_edges + 3 * self.nodes
         if self._fits(rows + lists):
             self.begins = np.empty(0, np.int64)
             if self.nodes < 1 << 31:
@@ -132,13 +79,19 @@ class WholeRows:
                         self.graph.make_in_edges()
                     begins, ends, weights = self.graph.csr(self.side)
                     if ends.dtype == np.int32:
-                        self.ends = onto(self.device, host_tensor(ends))
-                        self.weights = None if weights is None else onto(self.device, host_tensor(weights)).float()
-                        self.begins = begins
+                        self.begins, self.in_host = begins, (ends, weights)
         return self.begins is not None and len(self.begins) > 0
+
+    def set_out(self) -> None:
+        """The neighbors do so for the device, behind rows that already did; a chunk waits for its own alone."""
+        if self.in_host is not None:
+            (ends, weights), self.in_host = self.in_host, None
+            self.offsets, self.ends = (Arriving(self.device, host_tensor(part), self.pool) for part in (self.begins, ends))
+            self.weights = None if weights is None else Arriving(self.device, host_tensor(weights), self.pool).upto(len(weights)).float()
 
     def run(self, k: int, layer: Any, x: torch.Tensor, first: int, most: int | None, check: Callable[..., None]) -> Iterator[torch.Tensor]:
         """The layer's rows of the nodes from `first` on, of at most so many at once. check(k, again, found): rows of some nodes, from two chunks."""
+        self.set_out()
         conv: Any = self.convs[k]
         most = most or (1 << 18 if self.device.type == "cuda" else 1 << 16)
         with contextlib.ExitStack() as ends:
@@ -170,9 +123,9 @@ class WholeRows:
 
     def _lists(self) -> Lists:
         first, end = self.at
-        begins = self.begins[first:end + 1]
-        offsets = torch.from_numpy(begins - begins[0]).to(self.device)
-        return offsets, self.ends[begins[0]:begins[-1]], torch.empty(0, dtype=torch.int64, device=self.device)
+        begin, until = self.begins[first], self.begins[end]
+        offsets = self.offsets.upto(self.nodes + 1)[first:end + 1]
+        return offsets - offsets[0], self.ends.upto(until)[begin:until], torch.empty(0, dtype=torch.int64, device=self.device)
 
     def _weights(self, kind: torch.dtype) -> torch.Tensor | None:
         """What the edges of the chunk weigh."""
@@ -188,6 +141,7 @@ class WholeRows:
         adjacency does not fit."""
         if not any(self.convs) or not self._take_lists():
             return None
+        self.set_out()
         found, before = torch.zeros(3, self.nodes, device=self.device), self.at
         found[2] = -1
         for self.at in self._chunks(0, 1 << 18):
@@ -237,10 +191,6 @@ def _free(device: torch.device) -> int:
     """Bytes, with what torch keeps for its next tensors."""
     found: int = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return found
-
-
-def _event() -> Any:
-    return torch.cuda.Event()  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def host_tensor(array: Any) -> torch.Tensor:

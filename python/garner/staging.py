@@ -1,0 +1,157 @@
+"""Rows between a GPU and host memory that is not pinned: in pieces, through pinned staging buffers that threads fill and empty.
+
+Invariant: a staging buffer is used again only when what it held has arrived. A piece is small enough that it stays in the processor's caches between its
+two copies. Cost: each byte crosses the link once and is copied in host memory once, both at the same time; work on the device goes on meanwhile.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+
+piece_bytes = 16 << 20
+
+
+def threads(most: int = 16) -> ThreadPoolExecutor:
+    """Which start when there is work."""
+    return ThreadPoolExecutor(max(1, min(most, len(os.sched_getaffinity(0)))), "garner-staging")
+
+
+def end(pool: ThreadPoolExecutor) -> None:
+    """What has begun is completed, the rest is dropped."""
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def as_bytes(of: torch.Tensor) -> Any:
+    """A contiguous tensor's host memory."""
+    return of.detach().reshape(-1).view(torch.uint8).numpy()
+
+
+def copy(to: torch.Tensor, of: torch.Tensor) -> None:
+    """By the calling thread alone, which lets Python go on. Both are contiguous in host memory."""
+    np.copyto(as_bytes(to), as_bytes(of))
+
+
+class Link:
+    """Copies on a stream of a GPU, other than that of its work. The tests have one without a GPU."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device, self.stream = device, torch.cuda.Stream(device)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def staging(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty(shape, dtype=dtype, pin_memory=True)
+
+    def after_work(self, tensor: torch.Tensor) -> None:
+        """What follows on this stream comes after what the device's own has so far; the tensor's memory is not used again before it ends."""
+        self.stream.wait_stream(torch.cuda.current_stream(self.device))
+        tensor.record_stream(self.stream)
+
+    def copy(self, to: torch.Tensor, of: torch.Tensor) -> Any:
+        """Begins it. synchronize() of what is returned waits for its end without using a processor."""
+        done: Any = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call, unused-ignore]
+        with torch.cuda.stream(self.stream):
+            to.copy_(of, non_blocking=True)
+            done.record(self.stream)
+        return done
+
+    def before_work(self, done: Any) -> None:
+        torch.cuda.current_stream(self.device).wait_event(done)
+
+
+def link_of(device: torch.device) -> Link | None:
+    """None: it computes in host memory."""
+    return Link(device) if device.type == "cuda" else None
+
+
+class Arriving:
+    """Host memory on its way to a device, the front first. upto() may be called at once; the memory may change after upto(its length)."""
+
+    def __init__(self, device: torch.device, rows: torch.Tensor, pool: ThreadPoolExecutor) -> None:
+        self.pieces: list[Future[Any]] = []
+        self.seen = 0
+        link = None if rows.is_cuda or rows.is_pinned() else link_of(device)
+        if link is None:
+            self.whole = rows.to(device)
+            return
+        self.link = link
+        self.whole, self.of = torch.empty(rows.shape, dtype=rows.dtype, device=device), rows.contiguous()
+        self.step = max(1, piece_bytes // max(1, rows[:1].nbytes))
+        self.link.after_work(self.whole)
+        count = -(-len(rows) // self.step)
+        self.buffers = [self.link.staging(self.of[:self.step].shape, rows.dtype) for _ in range(min(count, pool._max_workers + 2))]
+        for k in range(count):
+            self.pieces.append(pool.submit(self._cross, k))
+
+    def _cross(self, k: int) -> Any:
+        first, used = k * self.step, len(self.buffers)
+        if k >= used:
+            self.pieces[k - used].result().synchronize()
+        part = self.of[first:first + self.step]
+        held = self.buffers[k % used][:len(part)]
+        copy(held, part)
+        return self.link.copy(self.whole[first:first + len(part)], held)
+
+    def upto(self, end: int) -> torch.Tensor:
+        """All of it, of which work that follows may read the rows before `end`."""
+        while self.seen < len(self.pieces) and self.seen * self.step < end:
+            self.link.before_work(self.pieces[self.seen].result())
+            self.seen += 1
+        return self.whole
+
+
+class Behind:
+    """Puts rows where they go while the device computes the next: they cross on a stream of their own, and threads bring them to their place.
+
+    into: has put(first, rows), and put_piece where several threads may call it at once; its finish() follows the last row.
+    """
+
+    def __init__(self, into: Any) -> None:
+        self.into = into
+        self.link: Link | None = None
+        self.put_piece: Callable[[int, torch.Tensor], None] = getattr(into, "put_piece", into.put)
+        self.several = hasattr(into, "put_piece")
+        self.pool = threads() if self.several else threads(1)
+        self.buffers: list[tuple[torch.Tensor, Future[None] | None]] = []
+        self.next = 0
+
+    def put(self, first: int, rows: torch.Tensor) -> None:
+        link = self.link = self.link or link_of(rows.device)
+        if link is None:
+            self.into.put(first, rows)
+            return
+        link.after_work(rows)
+        step = max(1, piece_bytes // max(1, rows[:1].nbytes)) if self.several else len(rows)
+        if not self.buffers or len(self.buffers[0][0]) < min(step, len(rows)):
+            self._wait()
+            self.buffers = [(link.staging((min(step, len(rows)), *rows.shape[1:]), rows.dtype), None)
+                            for _ in range(self.pool._max_workers + 2 if self.several else 2)]
+        for begin in range(0, len(rows), step):
+            held, busy = self.buffers[self.next]
+            if busy is not None:
+                busy.result()
+            part = rows[begin:begin + step]
+            crossed = link.copy(held[:len(part)], part)
+            self.buffers[self.next] = held, self.pool.submit(self._place, first + begin, held[:len(part)], crossed)
+            self.next = (self.next + 1) % len(self.buffers)
+
+    def _place(self, first: int, piece: torch.Tensor, crossed: Any) -> None:
+        crossed.synchronize()
+        self.put_piece(first, piece)
+
+    def _wait(self) -> None:
+        for _, busy in self.buffers:
+            if busy is not None:
+                busy.result()
+        self.buffers, self.next = [], 0
+
+    def finish(self) -> Any:
+        self._wait()
+        self.close()
+        return self.into.finish()
+
+    def close(self) -> None:
+        end(self.pool)
