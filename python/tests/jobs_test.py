@@ -1,5 +1,6 @@
 """The four graph algorithms on arrays of Python's, against twins in plain Python, on every device of this machine."""
 import collections
+import contextlib
 import heapq
 import os
 import unittest
@@ -269,6 +270,24 @@ class Jobs(unittest.TestCase):
         g = garner.build([0], [1])
         self.assertRaises(garner.DeviceError, g.to, "device")
         self.assertTrue(garner.info()["no_device"])
+
+
+class Exchange(unittest.TestCase):
+    def test_results_go_to_other_libraries_by_dlpack_without_a_copy(self):
+        g = garner.build([0, 1, 3], [1, 2, 0], [2, 3, 4])
+        into = [np.from_dlpack]
+        with contextlib.suppress(ImportError):
+            import torch
+            into.append(torch.from_dlpack)
+        for result, names in ((garner.bfs(g, 0), ("depth", "parent")), (garner.bfs(g, sources=[0, 1]), ("depth", "parent")),
+                              (garner.sssp(g, 0), ("distance",)), (garner.components(g), ("label",)), (garner.pagerank(g), ("rank",))):
+            for name in names:
+                array = getattr(result, name)
+                self.assertEqual(array.__dlpack_device__(), (1, 0))
+                for make in into:
+                    made = make(array)
+                    self.assertEqual(made.tolist(), array.tolist())
+                    self.assertEqual(made.data_ptr() if hasattr(made, "data_ptr") else made.ctypes.data, array.ctypes.data)
 
 
 if __name__ == "__main__":
