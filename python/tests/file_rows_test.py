@@ -123,6 +123,22 @@ class FileRows(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, "made of no file"):
             garner.tiered(self.rows, device="cpu").refresh()
 
+    def test_a_version_is_served_while_the_next_is_written(self):
+        file, fresh = self.at / "served.npy", self.at / "fresh.npy"
+        for how in dict(device="cpu"), dict(device="simulated", feature_cache="16KiB"), dict(device="cpu", host_cache="16KiB"):
+            with self.subTest(**how):
+                np.save(file, self.rows)
+                t = garner.tiered(file, **how)
+                np.save(fresh, self.rows + 1)
+                whole = fresh.read_bytes()
+                for part in (100, len(whole) // 2, len(whole)):  # as far as its writer is
+                    fresh.write_bytes(whole[:part])
+                    self.assertFalse(t.refresh())
+                    np.testing.assert_array_equal(t.numpy(), self.rows)
+                os.replace(fresh, file)
+                self.assertTrue(t.refresh())
+                np.testing.assert_array_equal(t.numpy(), self.rows + 1)
+
     def test_who_gathers_while_a_table_moves_sees_one_version(self):
         file, fresh = self.at / "moving.npy", self.at / "fresh.npy"
         np.save(file, np.zeros((1024, 40), np.float32))
