@@ -207,6 +207,11 @@ struct epoch_report {
   load_report load;  // mini-batch training
 };
 
+struct step_report {
+  std::uint64_t epoch = 0, step = 0;  // counted from 1; the last one's, of all epochs
+  double loss = 0, accuracy = 0;      // as of an epoch, of the training nodes of these steps
+};
+
 class training {
  public:
   // Graph, features and model must outlive it. errc::input if labels are missing or not below the number of classes, or the training set is
@@ -226,6 +231,9 @@ class training {
   // interrupted, training stops between two steps and can be saved. * Loss and accuracy are of all ranks; rank 0 evaluates. If one rank is
   // interrupted, all stop before the same step.
   epoch_report next();
+  // Up to `most` steps of an epoch of mini-batches, whose rest next() does. Empty: none is left. Waits for the device. * Figures of this
+  // rank's nodes. Errors as next().
+  std::optional<step_report> next_steps(std::uint64_t most);
   evaluation evaluate();  // of this rank alone; * with shards, collective
   // * Writes a checkpoint with the complete training state. Rank 0 writes it.
   void save_checkpoint(std::filesystem::path const& file) const;

@@ -1710,6 +1710,11 @@ class TrainingRun:
     def next(self) -> dict[str, Any]:
         """One epoch, or what is left of one."""
 
+    def next_steps(self, most: int) -> dict[str, float] | None:
+        """
+        At most so many steps of an epoch of mini-batches; None: no step of it is left, and next() ends it.
+        """
+
     def evaluate(self) -> dict[str, Any]: ...
 
     def save_checkpoint(self, file: str | os.PathLike[str]) -> None: ...

@@ -66,13 +66,13 @@ class Training:
         run.load_best()
         run.model.save("model.safetensors")
 
-    graph, features (an array or garner.tiered), labels, split, callback, options: as garner.train.
+    graph, features (an array or garner.tiered), labels, split, callback, callback_every, options: as garner.train.
     """
 
     @takes_old_names
     def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10),
                  num_layers: int | None = None, device: Any = None, devices: Any = None, callback: Callable[[dict[str, float]], Any] | None = None,
-                 **options: Any) -> None:
+                 callback_every: int | None = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={_checks.told(graph)} is not a Graph; make one with garner.build, open, read or generate")
         hops = [] if fanouts is None else _checks.fanouts(fanouts)
@@ -91,6 +91,9 @@ class Training:
             graph.to(device)  # no change where it can be read there
         if callback is not None and not callable(callback):
             raise KindError(f"callback={_checks.told(callback)}: give a function that takes a dict, as wandb.log")
+        self._every = None if callback_every is None else _checks.number(callback_every, "callback_every")
+        if self._every is not None and (callback is None or self._every < 1):
+            raise UsageError(f"callback_every={self._every}" + (": use steps, 1 or more" if callback else " and no callback; set callback="))
         self.epochs: list[dict[str, Any]] = []
         self._callback, self._lr, self._begun = callback, float(options.get("lr", 0.01)), False
         known, parts = _labels(labels), _split(split, len(graph))
@@ -101,6 +104,8 @@ class Training:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         while not self._run.finished:
             rest, self._begun = self._begun, True
+            while self._callback is not None and self._every is not None and (steps := self._run.next_steps(self._every)) is not None:
+                self._callback({**steps, "lr": self._lr})
             self.epochs.append(self._run.next())
             self._begun = False
             if self._callback is not None:
@@ -183,6 +188,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     'epoch', 'step', 'loss', 'accuracy', 'lr', 'seconds', 'nodes_per_second' (training nodes); where it was evaluated 'validation_accuracy',
     'validation_loss' and so on; of mini-batches 'sampled_nodes', 'sampled_edges', 'remote_bytes', 'waited_seconds'. What it raises, KeyboardInterrupt too,
     ends the training and is raised.
+    callback_every: of mini-batches: it gets a dict after so many steps of an epoch too: 'epoch', 'step', 'loss' and 'accuracy' of these steps, 'lr'
     Result: Training: .epochs has the figures of each epoch, .model is that of the best one, .evaluate() measures it.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, DeviceError, Interrupted. An error or KeyboardInterrupt after the start
     has the Training as .run: its save_checkpoint() keeps what there is, iterating goes on.

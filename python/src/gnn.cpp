@@ -432,6 +432,17 @@ void add_gnn(nb::module_& m) {
                   "object) -> None"))
       .def("next", &next_of, nb::sig("def next(self) -> dict[str, typing.Any]"), "One epoch, or what is left of one.")
       .def(
+          "next_steps",
+          [](py_training& t, std::uint64_t most) -> nb::object {
+            auto const found = in_turn(t.model.busy, [&] { return t.on_all([most](training& one) { return one.next_steps(most); }); });
+            if (!found) return nb::none();
+            nb::dict d;
+            d["epoch"] = found->epoch, d["step"] = found->step, d["loss"] = found->loss, d["accuracy"] = found->accuracy;
+            return d;
+          },
+          nb::arg("most"), nb::sig("def next_steps(self, most: int) -> dict[str, float] | None"),
+          "At most so many steps of an epoch of mini-batches; None: no step of it is left, and next() ends it.")
+      .def(
           "evaluate",
           [](py_training& t) {
             return said_of(in_turn(t.model.busy, [&] { return t.on_all([](training& one) { return one.evaluate(); }); }));

@@ -52,6 +52,52 @@ class Callbacks(unittest.TestCase):
         self.assertEqual([(d["epoch"], d["step"]) for d in seen], [(k, k) for k in (1, 2, 3, 4)])
         self.assertFalse({"sampled_edges", "validation_loss"} & set(seen[0]))
 
+    def test_a_dict_of_some_steps(self):
+        whole, nodes = self.train(None), int((problem()[3] == 1).sum())
+        steps = -(-nodes // 32)
+        self.assertEqual(steps, 3)
+        for every in (1, 2, 3, 100):
+            seen = []
+            run = self.train(seen.append, callback_every=every)
+            self.assertEqual([(e["loss"], e["exact"]["test"]) for e in run.epochs], [(e["loss"], e["exact"]["test"]) for e in whole.epochs])  # the same steps
+            self.assertEqual([e["steps"] for e in run.epochs], [steps] * 4)
+            parts = [d for d in seen if "seconds" not in d]
+            self.assertEqual([d["step"] for d in parts], [s for k in range(4) for s in (min(k * steps + s, (k + 1) * steps) for s in range(every, steps + every, every))])
+            self.assertEqual([d["step"] for d in seen], sorted(d["step"] for d in seen))
+            for d in parts:
+                self.assertTrue(all(type(v) in (int, float) for v in d.values()), d)
+                self.assertEqual((d["epoch"], d["lr"]), (-(-d["step"] // steps), 0.02))
+            for name in ("loss", "accuracy"):
+                of = [min(32, nodes - s) for s in range(0, nodes, 32)]
+                first = [d[name] for d in parts if d["epoch"] == 1]
+                if every == 1:
+                    self.assertAlmostEqual(sum(x * n for x, n in zip(first, of)) / nodes, run.epochs[0][name])
+                if every >= steps:
+                    self.assertAlmostEqual(first[0], run.epochs[0][name])
+        seen.clear()
+        self.train(seen.append, fanouts=None, callback_every=1)  # where an epoch is a step
+        self.assertEqual([d["step"] for d in seen], [1, 2, 3, 4])
+        for more, words in (({"callback_every": 0}, "use steps, 1 or more"), ({"callback_every": 5, "callback": None}, "no callback")):
+            with self.assertRaisesRegex(garner.UsageError, words):
+                garner.Training(*problem(), **{"callback": seen.append, "fanouts": [4, 4], **more})
+
+    def test_an_error_after_some_steps_loses_nothing(self):
+        whole = self.train(None)
+        for kind in (Stop, KeyboardInterrupt):
+            def fail(d):
+                if d["step"] == 5:
+                    raise kind("enough")
+            with self.assertRaises(kind) as caught:
+                self.train(fail, callback_every=1)
+            run = caught.exception.run
+            self.assertEqual(len(run.epochs), 1)
+            with tempfile.TemporaryDirectory() as folder:
+                run.save_checkpoint(os.path.join(folder, "now"))
+                again = self.train(None, garner.Training)
+                again.load_checkpoint(os.path.join(folder, "now"))
+            self.assertEqual([e["loss"] for e in again], [e["loss"] for e in whole.epochs[1:]])
+            self.assertEqual([e["loss"] for e in run], [e["loss"] for e in whole.epochs[1:]])
+
     def test_an_error_in_it_loses_nothing(self):
         whole = self.train(None)
         for kind in (Stop, KeyboardInterrupt):

@@ -38,9 +38,9 @@ TEST(contract, what_was_moved_elsewhere_says_so) {
     training t(model, g, features, data.known(), o);
     expect_moved<training>(
         "training", t,
-        {[](auto& x) { x.finished(); }, [](auto& x) { x.next(); }, [](auto& x) { x.evaluate(); }, [](auto& x) { x.save_checkpoint("x"); },
-         [](auto& x) { x.load_checkpoint("x"); }, [](auto& x) { x.epochs(); }, [](auto& x) { x.step(); }, [](auto& x) { x.best_epoch(); },
-         [](auto& x) { x.load_best(); }, [](auto& x) { x.bytes(); }});
+        {[](auto& x) { x.finished(); }, [](auto& x) { x.next(); }, [](auto& x) { x.next_steps(1); }, [](auto& x) { x.evaluate(); },
+         [](auto& x) { x.save_checkpoint("x"); }, [](auto& x) { x.load_checkpoint("x"); }, [](auto& x) { x.epochs(); },
+         [](auto& x) { x.step(); }, [](auto& x) { x.best_epoch(); }, [](auto& x) { x.load_best(); }, [](auto& x) { x.bytes(); }});
   }
   {
     std::vector<loaded_table> const tables{{&features, 0, false, {}}};

@@ -107,6 +107,43 @@ TEST_P(of_kind, goes_on_from_the_middle_of_an_epoch) {
   EXPECT_TRUE(amid || by() == strategy::full);
 }
 
+// Some steps at a time, of mini-batches; an epoch of the whole graph has none of its own.
+TEST_P(of_kind, an_epoch_in_parts_is_the_same_epoch) {
+  for (std::uint64_t const most : {1u, 2u, 5u, 1000u}) {
+    SCOPED_TRACE(most);
+    lesson whole({}, kind(), by()), a({}, kind(), by());
+    for (int k = 0; k < 2; ++k) {
+      epoch_report const want = whole.run->next();
+      std::uint64_t const before = a.run->step();
+      double loss = 0, correct = 0;
+      std::uint64_t steps = 0, calls = 0;
+      while (auto const part = a.run->next_steps(most)) {
+        std::uint64_t const now = part->step - before - steps;
+        EXPECT_EQ(part->epoch, want.epoch);
+        EXPECT_EQ(a.run->step(), part->step);
+        EXPECT_EQ(now, std::min(most, want.steps - steps));
+        steps += now, ++calls;
+        if (most == 1) {
+          auto const nodes = static_cast<double>(steps == want.steps ? 144 - 32 * (steps - 1) : 32);
+          loss += part->loss * nodes, correct += part->accuracy * nodes;
+        }
+      }
+      EXPECT_EQ(steps, by() == strategy::full ? 0 : want.steps);
+      EXPECT_FALSE(a.run->next_steps(most));
+      epoch_report const r = a.run->next();
+      EXPECT_EQ(r.epoch, want.epoch);
+      EXPECT_EQ(r.steps, want.steps);
+      EXPECT_EQ(r.loss, want.loss);
+      EXPECT_EQ(r.accuracy, want.accuracy);
+      if (calls && most == 1) {
+        EXPECT_NEAR(loss / 144, r.loss, 1e-5);
+        EXPECT_NEAR(correct / 144, r.accuracy, 1e-5);
+      }
+      ASSERT_EQ(a.values(), whole.values());
+    }
+  }
+}
+
 TEST_F(training_files, of_another_training_are_refused) {
   lesson kept({}, model_kind::sage, strategy::drawn);
   kept.after(1);

@@ -89,6 +89,8 @@ struct training::impl {
   std::uint64_t done_epochs = 0, done_steps = 0, epoch_steps = 0;
   enum class stage : std::uint8_t { between, steps, evaluation };  // of an epoch: what comes next
   stage at = stage::between;
+  std::uint64_t steps_until = ~std::uint64_t{0};  // of the epoch
+  double steps_ms = 0;                            // what next_steps() took of it
   step_clock clock;
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
@@ -162,7 +164,9 @@ struct training::impl {
   std::vector<loss_totals> look();
   [[noreturn]] void tell_bad();
 
+  void begin_epoch();
   epoch_report next();
+  std::optional<step_report> next_steps(std::uint64_t most);
 
   void tell_refused(epoch_report& r, std::string const& why);  // to capture the steps; once
   // By rank 0; the others wait.

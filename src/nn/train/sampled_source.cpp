@@ -66,7 +66,7 @@ struct training::impl::sampled_source final : step_source {
     if (ranks) together.emplace();
     // Broken off behind the last step, where the loader stands at the next epoch already.
     bool const all_stepped = t.epoch_steps > 0 && t.epoch_steps == batches->batches() && batches->state().next == 0;
-    while (!all_stepped) {
+    while (!all_stepped && t.epoch_steps < t.steps_until) {
       load_state const before = batches->state();
       auto b = next_batch(stream);
       if (ranks && ranks->any(t.o.rank, !b || (*b && interrupt_requested()))) {

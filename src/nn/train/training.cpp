@@ -100,13 +100,39 @@ std::vector<loss_totals> training::impl::look() {
   return seen;
 }
 
+void training::impl::begin_epoch() {
+  if (at != stage::between) return;
+  set_totals({});
+  clock.restart();
+  epoch_steps = 0, steps_ms = 0, at = stage::steps;
+}
+
+std::optional<step_report> training::impl::next_steps(std::uint64_t most) {
+  auto const begun = steady::now();
+  if (at == stage::evaluation || o.fanouts.empty()) return {};
+  begin_epoch();
+  loss_totals const before = sum_of(totals_seen());
+  std::uint64_t const steps_before = epoch_steps;
+  steps_until = epoch_steps + std::min(most, ~epoch_steps);
+  epoch_report ignored;
+  try {
+    source->steps(ignored);
+  } catch (...) {
+    steps_until = ~std::uint64_t{0};
+    throw;
+  }
+  steps_until = ~std::uint64_t{0};
+  loss_totals const now = sum_of(look());
+  steps_ms += ms_since(begun);
+  if (epoch_steps == steps_before) return {};
+  auto const counted = static_cast<double>(std::max<std::uint64_t>(now.counted - before.counted, 1));
+  return step_report{done_epochs + 1, done_steps, (now.loss - before.loss) / counted,
+                     static_cast<double>(now.correct - before.correct) / counted};
+}
+
 epoch_report training::impl::next() {
   auto const begun = steady::now();
-  if (at == stage::between) {
-    set_totals({});
-    clock.restart();
-    epoch_steps = 0, at = stage::steps;
-  }
+  begin_epoch();
   epoch_report r;
   if (at != stage::evaluation) source->steps(r);  // else the last call was interrupted in it
   std::vector<loss_totals> blocks_seen = look();
@@ -124,7 +150,7 @@ epoch_report training::impl::next() {
   r.epoch = done_epochs, r.steps = epoch_steps;
   auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
   r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
-  r.ms = ms_since(begun), r.model_ms = clock.ms();
+  r.ms = steps_ms + ms_since(begun), r.model_ms = clock.ms();
   if (o.evaluate_every && done_epochs % o.evaluate_every == 0) r.exact = ranks && !source->by_all() ? evaluate_for_all() : evaluate();
   source->tell_captured(r);
   if (r.exact) r.best = weigh(*r.exact);  // last, since it counts
@@ -208,6 +234,10 @@ training_options const& training::options() const { return impl_->o; }
 epoch_report training::next() {
   return told_to(
       impl_->ranks, impl_->o.rank, [&] { return impl_->next(); }, true);
+}
+std::optional<step_report> training::next_steps(std::uint64_t most) {
+  return told_to(
+      impl_->ranks, impl_->o.rank, [&] { return impl_->next_steps(most); }, true);
 }
 evaluation training::evaluate() {
   return told_to(impl_->source->by_all() ? impl_->ranks : nullptr, impl_->o.rank, [&] { return impl_->evaluate(); });
