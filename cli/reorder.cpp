@@ -65,7 +65,7 @@ void reorder_file(reorder_arguments& a) {
     cli::fail(errc::usage, "--map {}: an array of NumPy is written; let the name end in .npy", a.map);
   if (std::error_code unknown; std::filesystem::equivalent(a.map, a.table, unknown))
     cli::fail(errc::usage, "--map {}: is the table of --features, which is read after it; give it a name of its own", a.map);
-  graph_source from(a.in);
+  graph_source from(a.in, a.how.by == vertex_order::natural);  // which keeps a dataset's lists as stored: the dataset may read the file
   cli::say("{}: {}\n", a.in, cli::describe(from.info()));
   // Built for sampling only; the written file has in-edges only if the input has.
   bool const lends = scored && a.score == to_string(score_kind::sampled) && from.info().directed && !from.info().in_edges;

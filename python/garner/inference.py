@@ -124,8 +124,8 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
             into: Any = None
             near = whole.rows(k, rows) if first < n else None
             if k == 0 and near is not None and target is None and kept is None and all(convs) and staging.link_of(near.device):
-                ahead = _ahead(layers, narrowed(near[:1].clone()), n, classes)
                 whole.set_out()
+                ahead = _ahead(layers, narrowed(near[:1].clone()), n, classes)
                 if ahead is not None:
                     ahead.touch(pool)  # behind the adjacency
             pieces: Any = (part for part in list[Any]()) if first == n else sampled(k, layer, rows, first) if near is None else (
@@ -135,9 +135,11 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
                 found = found.argmax(-1) if last and classes else found
                 if into is None:
                     shape = (n, *found.shape[1:])
+                    if last and ahead is not None and (ahead.whole.shape, ahead.whole.dtype) != (shape, found.dtype):
+                        ahead.drop()
+                        ahead = None
                     into = kept.place(k, shape, found.dtype) if kept else between(found, n, memory, scratch, ends) if not last else (
-                        ahead if ahead is not None and (ahead.whole.shape, ahead.whole.dtype) == (shape, found.dtype) else
-                        result_in(target, graph, shape, found.dtype, ends))
+                        ahead if ahead is not None else result_in(target, graph, shape, found.dtype, ends))
                     if not kept and not (isinstance(into, InMemory) and into.whole.is_cuda):
                         into = Behind(into)
                         ends.callback(into.close)

@@ -36,6 +36,11 @@ class InMemory:
         memory = staging.as_bytes(self.whole)
         self.touched = [pool.submit(_touch, memory[first:first + staging.piece_bytes]) for first in range(0, len(memory), staging.piece_bytes)]
 
+    def drop(self) -> None:
+        """It is of another shape than the rows that came; what was to be touched is not."""
+        for one in self.touched:
+            one.cancel()
+
     def put(self, first: int, rows: torch.Tensor) -> None:
         self._wait(first, rows)
         self.whole[first:first + len(rows)] = rows

@@ -1,4 +1,4 @@
-"""Rows between a GPU and host memory that is not pinned: in pieces, through pinned staging buffers that threads fill and empty.
+"""Rows between a GPU and host memory: in pieces, and where it is not pinned, through pinned staging buffers that threads fill and empty.
 
 Invariant: a staging buffer is used again only when what it held has arrived. A piece is small enough that it stays in the processor's caches between its
 two copies. Cost: each byte crosses the link once and is copied in host memory once, both at the same time; work on the device goes on meanwhile.
@@ -17,8 +17,9 @@ piece_bytes = 16 << 20
 
 
 def threads(most: int = 16) -> ThreadPoolExecutor:
-    """Which start when there is work."""
-    return ThreadPoolExecutor(max(1, min(most, len(os.sched_getaffinity(0)))), "garner-staging")
+    """Which start when there is work, on the GPU that is current here."""
+    here: Any = (torch.cuda.set_device, (torch.cuda.current_device(),)) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call, unused-ignore]
+    return ThreadPoolExecutor(max(1, min(most, len(os.sched_getaffinity(0)))), "garner-staging", *here)
 
 
 def end(pool: ThreadPoolExecutor) -> None:
@@ -43,7 +44,7 @@ class Link:
         self.device, self.stream = device, torch.cuda.Stream(device)  # type: ignore[no-untyped-call, unused-ignore]
 
     def staging(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        return torch.empty(shape, dtype=dtype, pin_memory=True)
+        return torch.empty(shape, dtype=dtype, device="cpu", pin_memory=True)
 
     def after_work(self, tensor: torch.Tensor) -> None:
         """What follows on this stream comes after what the device's own has so far; the tensor's memory is not used again before it ends."""
@@ -53,7 +54,8 @@ class Link:
     def copy(self, to: torch.Tensor, of: torch.Tensor) -> Any:
         """Begins it. synchronize() of what is returned waits for its end without using a processor."""
         done: Any = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call, unused-ignore]
-        with torch.cuda.stream(self.stream):
+        # The caller's modes are not those of this thread.
+        with torch.inference_mode(to.is_inference()), torch.no_grad(), torch.cuda.stream(self.stream):
             to.copy_(of, non_blocking=True)
             done.record(self.stream)
         return done
@@ -68,23 +70,27 @@ def link_of(device: torch.device) -> Link | None:
 
 
 class Arriving:
-    """Host memory on its way to a device, the front first. upto() may be called at once; the memory may change after upto(its length)."""
+    """Host memory on its way to a device, the front first. upto() may be called at once; the memory stays as it is until the device has it."""
 
     def __init__(self, device: torch.device, rows: torch.Tensor, pool: ThreadPoolExecutor) -> None:
         self.pieces: list[Future[Any]] = []
         self.seen = 0
-        link = None if rows.is_cuda or rows.is_pinned() else link_of(device)
+        link = None if rows.is_cuda else link_of(device)
         if link is None:
-            self.whole = rows.to(device)
+            self.whole = rows.to(device).contiguous()
             return
         self.link = link
         self.whole, self.of = torch.empty(rows.shape, dtype=rows.dtype, device=device), rows.contiguous()
         self.step = max(1, piece_bytes // max(1, rows[:1].nbytes))
         self.link.after_work(self.whole)
-        count = -(-len(rows) // self.step)
-        self.buffers = [self.link.staging(self.of[:self.step].shape, rows.dtype) for _ in range(min(count, pool._max_workers + 2))]
+        count, pinned = -(-len(rows) // self.step), self.of.is_pinned()
+        self.buffers = [] if pinned else [self.link.staging(self.of[:self.step].shape, rows.dtype) for _ in range(min(count, pool._max_workers + 2))]
         for k in range(count):
-            self.pieces.append(pool.submit(self._cross, k))
+            self.pieces.append(pool.submit(self._straight if pinned else self._cross, k))
+
+    def _straight(self, k: int) -> Any:
+        part = slice(k * self.step, (k + 1) * self.step)
+        return self.link.copy(self.whole[part], self.of[part])
 
     def _cross(self, k: int) -> Any:
         first, used = k * self.step, len(self.buffers)
@@ -100,6 +106,8 @@ class Arriving:
         while self.seen < len(self.pieces) and self.seen * self.step < end:
             self.link.before_work(self.pieces[self.seen].result())
             self.seen += 1
+        if self.pieces and self.seen == len(self.pieces):
+            self.pieces, self.buffers, self.seen = [], [], 0  # torch keeps pinned memory until its copies have ended
         return self.whole
 
 
@@ -151,7 +159,9 @@ class Behind:
     def finish(self) -> Any:
         self._wait()
         self.close()
-        return self.into.finish()
+        into = self.into
+        del self.into, self.put_piece  # whoever may still close this keeps no rows
+        return into.finish()
 
     def close(self) -> None:
         end(self.pool)

@@ -250,9 +250,9 @@ class Foreign(Case):
     @unittest.skipUnless(pa, "needs pyarrow")
     def test_a_directed_folder_a_table_and_a_graph_file_are_sampled_along_the_same_edges(self):
         try:
-            import torch  # noqa: F401
+            import garner.pyg  # noqa: F401
         except ImportError:
-            self.skipTest("needs torch")
+            self.skipTest("needs PyG")
         raw, ends = self.folder / "ogb" / "raw", np.unique(self.edges[cites], axis=1)
         ends = ends[:, ends[0] != ends[1]]
         raw.mkdir(parents=True)
@@ -290,6 +290,12 @@ class Foreign(Case):
             for given in (alone, several.adjacency(0)):
                 self.assertEqual(sampled(given, False), wanted)
                 np.testing.assert_array_equal(garner.random_walk(given, np.arange(90), 3, side="in"), garner.random_walk(plain, np.arange(90), 3, side="in"))
+            store = garner.pyg.GraphStore()
+            store.put_graph(several.adjacency(0))
+            source, begins = store.get_edge_index(edge_type=None, layout="csc")
+            theirs = plain.csr(side="in")
+            np.testing.assert_array_equal(begins, theirs[0])
+            np.testing.assert_array_equal(source, theirs[1])
             for run in (lambda: garner.bfs(several.adjacency(0), 0), lambda: garner.pagerank(several.adjacency(0)), lambda: garner.score(several.adjacency(0), by="degree")):
                 with self.assertRaisesRegex(garner.InputError, "is reversed, as edge types of a dataset need it; open its graph file"):
                     run()

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <numeric>
 
@@ -112,7 +113,12 @@ struct tiered_tensor::parts {
     kin->all.push_back(this);
   }
   parts(parts const& first, execution_device where)
-      : source(first.source), row_bytes(first.row_bytes), x(where, &model), host_scales(first.host_scales), kin(first.kin) {
+      : source(first.source),
+        row_bytes(first.row_bytes),
+        x(where, &model),
+        host_scales(first.host_scales),
+        of_group(first.of_group),
+        kin(first.kin) {
     make_ready();
     std::lock_guard const hold(kin->changing);
     placed.emplace(x, source, sender, *first.placed);
@@ -363,6 +369,11 @@ struct tiered_tensor::parts {
            "rows cannot be put: the table is of memory that is only read (a mapped file, a shared table, a read-only array); "
            "make it of a copy");
     if (rows.size() != n * row_bytes) fail(errc::usage, "{} bytes of rows for {} ids; pass {} bytes per id", rows.size(), n, row_bytes);
+    if (n == 0) return;
+    std::vector<std::byte> apart;  // rows of the table's own array, which the put writes
+    if (auto const* const own = static_cast<std::byte const*>(source.data);
+        std::less<>{}(rows.data(), own + source.rows * row_bytes) && std::less<>{}(own, rows.data() + rows.size()))
+      apart.assign(rows.begin(), rows.end()), rows = apart;
     std::lock_guard const changing(kin->changing);
     std::vector<std::unique_lock<std::mutex>> turns;
     for (parts* p : kin->all) turns.emplace_back(p->turn), p->calls.settle(p->x);
@@ -388,6 +399,11 @@ struct tiered_tensor::parts {
     std::deque<sent_rows> sent;
     for (parts* p : kin->all)
       if (p->view().kept()) sent.emplace_back(*p, each, each * row_bytes);
+    interrupts_held const whole;
+    struct counted {
+      twins& of;
+      ~counted() { ++of.puts; }
+    } const told{*kin};  // also where a device fails: windows forget what they hold
     for (std::uint64_t k = 0; k < n; k += each) {
       std::uint64_t const some = std::min(each, n - k);
       batch_list chunk;
@@ -398,7 +414,6 @@ struct tiered_tensor::parts {
       for (sent_rows& s : sent) s.write(order, some, from);
       for (sent_rows& s : sent) s.to.x.wait();
     }
-    ++kin->puts;
   }
 
   rows_by_tier hits(id_span ids) {

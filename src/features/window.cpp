@@ -113,7 +113,8 @@ void row_window::make_room(std::uint64_t ids) {
     try {
       next = make(std::max(has, std::min(most, wanted + wanted / 4)));
     } catch (error const& e) {
-      if (e.code() != errc::memory || has == 0 || now_->torn || ends) throw;
+      if (e.code() != errc::memory || has == 0 || ends || (now_->torn && given_.out())) throw;
+      if (now_->torn) forget(*now_);
       return;  // a smaller window serves as well, and slower
     }
     if (auto const before = std::exchange(now_, std::move(next)); before.use_count() == 1) x_.keep(before);

@@ -1,10 +1,12 @@
 // Rows put into a table in memory: every tier and twin has them, an error writes nothing, and the array that the table was made of has them
 // too.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <numeric>
 #include <thread>
 
+#include "core/progress.hpp"
 #include "core/random.hpp"
 #include "garner/features.hpp"
 #include "refused.hpp"
@@ -116,6 +118,45 @@ TEST_P(put_at, more_rows_than_a_chunk_has) {
   for (std::uint64_t k = 0; k < n; ++k) std::memcpy(twin.data() + ids[k] * row, put.data() + k * row, row);
   EXPECT_TRUE(array == twin);
   EXPECT_TRUE(all_of(t) == twin);
+}
+
+TEST_P(put_at, rows_of_the_table_s_own_array_are_read_before_it_is_written) {
+  std::vector<std::byte> array = random_rows(5, rows * 4096), twin = array;
+  tiered_tensor t = table({array.data(), rows, 1024, element::f32, {}}, 100, false, {});
+  std::vector<std::uint64_t> ids(rows - 1);
+  std::iota(ids.begin(), ids.end(), 1u);
+  t.put({ids.data(), ids.size(), 8}, std::span(array).first(ids.size() * 4096));  // each row moves to the next
+  std::memmove(twin.data() + 4096, twin.data(), ids.size() * 4096);
+  EXPECT_TRUE(array == twin);
+  EXPECT_TRUE(all_of(t) == twin);
+}
+
+TEST_P(put_at, an_interrupt_comes_before_the_first_row_or_after_the_last) {
+  if (runs_later(where()) && GetParam() == device_kind::simulated) GTEST_SKIP() << "the simulated device's own thread may be interrupted";
+  constexpr std::uint64_t row = 1u << 20, n = 150, some = 40;  // three chunks
+  std::vector<std::byte> array(some * row), put(n * row, std::byte{7});
+  tiered_tensor t = table({array.data(), some, row, element::u8, {}}, 10, false, {});
+  std::vector<std::uint64_t> ids(n);
+  for (std::uint64_t k = 0; k < n; ++k) ids[k] = k % some;
+  bool stopped = false, done = false;
+  for (std::uint64_t checks = 1; checks < 1000; checks *= 3) {
+    std::fill(array.begin(), array.end(), std::byte{0});
+    request_interrupt_after(checks);
+    try {
+      t.put({ids.data(), n, 8}, put);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::interrupted);
+      EXPECT_EQ(array[0], std::byte{0});
+      stopped = true;
+      clear_interrupt();
+      continue;
+    }
+    clear_interrupt();
+    done = true;
+    EXPECT_TRUE(std::all_of(array.begin(), array.end(), [](std::byte b) { return b == std::byte{7}; }));
+  }
+  EXPECT_TRUE(done);
+  EXPECT_TRUE(all_of(t) == array || stopped);
 }
 
 TEST_P(put_at, twins_have_them_too) {

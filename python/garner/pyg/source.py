@@ -243,7 +243,7 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool,
     if ends is None:
         if name is not None:
             raise UsageError(f"weight_attr '{name}': a garner.Graph is sampled by its own weights; build it with weights, and put it into a GraphStore")
-        lists = _of_graph(Held(graph), (nodes, nodes), backward, has_edge_rows, edge_time.get(None))
+        lists = _of_graph(Held(graph, isinstance(graph, Graph) and graph.info.reversed), (nodes, nodes), backward, has_edge_rows, edge_time.get(None))
     else:
         lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None), has_edge_rows, node_time.get(None),
                          device)

@@ -151,6 +151,8 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         """A garner.Graph for the edges of a type: an edge u -> v leads from a source to a target; nodes are named by their positions in
         Graph.ids(). Without numbering gaps these are the ids. size: (sources, targets) of two types of different sizes. A garner.torch.remote_graph
         is that of a graph of one type."""
+        if isinstance(graph, Graph) and graph.info.reversed:  # a dataset's own lists
+            return self.put_adjacency(graph, edge_type, size)
         return self._hold("put_graph", Held(graph), EdgeLayout.CSR, edge_type, size)
 
     def put_adjacency(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,

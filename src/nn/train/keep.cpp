@@ -120,6 +120,7 @@ void training::impl::resume(std::filesystem::path const& file) {
   x.copy(totals.data(), totals_there.data(), totals_there.size() * sizeof(loss_totals));
   x.wait();
   done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], at = static_cast<stage>(counters[3]);
+  steps_ms = 0;
   best = counters[4], worse = counters[5], best_loss = best_loss_there, best_values = std::move(best_there);
   if (ranks) require_same();
 }

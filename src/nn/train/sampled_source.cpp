@@ -61,7 +61,7 @@ struct training::impl::sampled_source final : step_source {
     rank_group* const ranks = t.ranks;
     stream_ref const stream = x.asynchronous() ? stream_ref::of_address(x.stream()) : stream_ref{};
     std::optional<progress> bar;
-    if (!ranks || t.o.rank == 0) bar.emplace("training", batches->batches());
+    if ((!ranks || t.o.rank == 0) && t.steps_until == ~std::uint64_t{0}) bar.emplace("training", batches->batches());  // of an epoch
     std::optional<interrupts_held> together;  // all ranks check at the same step
     if (ranks) together.emplace();
     // Broken off behind the last step, where the loader stands at the next epoch already.
@@ -84,6 +84,7 @@ struct training::impl::sampled_source final : step_source {
         throw;
       }
       if (bar) bar->advance(1);
+      else if (!ranks) check_interrupted();
     }
     r.load = batches->report();
   }
