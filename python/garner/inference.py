@@ -100,7 +100,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         show = ends.enter_context(showing(progress))
         pool = threads()
         ends.callback(end, pool)
-        whole = WholeRows(graph, side, device, convs, memory, pool)
+        whole = WholeRows(graph, side, device, convs, memory)
         degrees = _Weights(ends, modules, convs, batches, graph, whole)
         given.append(degrees)
         ahead: InMemory | None = None

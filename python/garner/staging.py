@@ -1,7 +1,7 @@
 """Rows between a GPU and host memory: in pieces, and where it is not pinned, through pinned staging buffers that threads fill and empty.
 
-Invariant: a staging buffer is used again only when what it held has arrived. A piece is small enough that it stays in the processor's caches between its
-two copies. Cost: each byte crosses the link once and is copied in host memory once, both at the same time; work on the device goes on meanwhile.
+Invariant: a staging buffer is used again only when what it held has arrived. Cost: each byte crosses the link once and is copied in host memory once, both
+at the same time. Results go while the device works; a piece of them stays in the processor's caches between its two copies.
 """
 from __future__ import annotations
 
@@ -70,44 +70,37 @@ def link_of(device: torch.device) -> Link | None:
 
 
 class Arriving:
-    """Host memory on its way to a device, the front first. upto() may be called at once; the memory stays as it is until the device has it."""
+    """Host memory on its way to a device, the front first. upto() may be called at once; the memory stays as it is until the device has it.
 
-    def __init__(self, device: torch.device, rows: torch.Tensor, pool: ThreadPoolExecutor) -> None:
-        self.pieces: list[Future[Any]] = []
+    Memory that is not pinned crosses while this is made: torch's own threads fill one of two staging buffers while the other crosses. Sixteen
+    threads with a buffer each took four times as long (docs/dev/decisions.md).
+    """
+
+    def __init__(self, device: torch.device, rows: torch.Tensor) -> None:
+        self.pieces: list[Any] = []
         self.seen = 0
         link = None if rows.is_cuda else link_of(device)
         if link is None:
             self.whole = rows.to(device).contiguous()
             return
-        self.link = link
-        self.whole, self.of = torch.empty(rows.shape, dtype=rows.dtype, device=device), rows.contiguous()
-        self.step = max(1, piece_bytes // max(1, rows[:1].nbytes))
-        self.link.after_work(self.whole)
-        count, pinned = -(-len(rows) // self.step), self.of.is_pinned()
-        self.buffers = [] if pinned else [self.link.staging(self.of[:self.step].shape, rows.dtype) for _ in range(min(count, pool._max_workers + 2))]
-        for k in range(count):
-            self.pieces.append(pool.submit(self._straight if pinned else self._cross, k))
-
-    def _straight(self, k: int) -> Any:
-        part = slice(k * self.step, (k + 1) * self.step)
-        return self.link.copy(self.whole[part], self.of[part])
-
-    def _cross(self, k: int) -> Any:
-        first, used = k * self.step, len(self.buffers)
-        if k >= used:
-            self.pieces[k - used].result().synchronize()
-        part = self.of[first:first + self.step]
-        held = self.buffers[k % used][:len(part)]
-        copy(held, part)
-        return self.link.copy(self.whole[first:first + len(part)], held)
+        self.link, self.of = link, rows.contiguous() if rows.is_pinned() else rows
+        self.whole = torch.empty(rows.shape, dtype=rows.dtype, device=device)
+        link.after_work(self.whole)
+        self.step = max(1, 4 * piece_bytes // max(1, rows[:1].nbytes))
+        held = [] if self.of.is_pinned() else [link.staging(self.of[:self.step].shape, rows.dtype) for _ in range(2)]
+        for k, first in enumerate(range(0, len(rows), self.step)):
+            part = self.of[first:first + self.step]
+            if held:
+                if k > 1:
+                    self.pieces[k - 2].synchronize()
+                part = held[k % 2][:len(part)].copy_(part)
+            self.pieces.append(link.copy(self.whole[first:first + len(part)], part))
 
     def upto(self, end: int) -> torch.Tensor:
         """All of it, of which work that follows may read the rows before `end`."""
         while self.seen < len(self.pieces) and self.seen * self.step < end:
-            self.link.before_work(self.pieces[self.seen].result())
+            self.link.before_work(self.pieces[self.seen])
             self.seen += 1
-        if self.pieces and self.seen == len(self.pieces):
-            self.pieces, self.buffers, self.seen = [], [], 0  # torch keeps pinned memory until its copies have ended
         return self.whole
 
 

@@ -10,7 +10,6 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,11 @@ _most_edges = 1 << 26  # of a chunk, unless one node has more
 
 
 class WholeRows:
-    """convs: of each layer the convolution that alone reads edges, and comes first; None: unknown. pool: brings rows and adjacency to the device."""
+    """convs: of each layer the convolution that alone reads edges, and comes first; None: unknown."""
 
-    def __init__(self, graph: Graph, side: str, device: Any, convs: Sequence[Any], memory: int, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, graph: Graph, side: str, device: Any, convs: Sequence[Any], memory: int) -> None:
         name = f"cuda:{device}" if isinstance(device, int) else str(device)
-        self.graph, self.side, self.memory, self.pool, self.device = graph, side, memory, pool, torch_device(name)
+        self.graph, self.side, self.memory, self.device = graph, side, memory, torch_device(name)
         self.nodes = graph.info.num_nodes
         self.convs = [conv if name != "simulated" and _is_known(conv) else None for conv in convs]
         self.scales: dict[Any, tuple[torch.Tensor, torch.Tensor]] = {}  # of GCNConv that normalizes
@@ -60,7 +59,7 @@ class WholeRows:
         if one.dtype not in kinds or not self._take_lists(0 if there else self.nodes * one.nbytes):
             return None
         if not table:
-            return Arriving(self.device, given.detach(), self.pool).upto(self.nodes)
+            return Arriving(self.device, given.detach()).upto(self.nodes)
         found, step = torch.empty((self.nodes, one.shape[1]), dtype=one.dtype, device=self.device), max(1, _piece // max(1, one.nbytes))
         for first in range(0, self.nodes, step):
             found[first:first + step] = given[torch.arange(first, min(self.nodes, first + step), device=at)]
@@ -86,8 +85,8 @@ class WholeRows:
         """The neighbors do so for the device, behind rows that already did; a chunk waits for its own alone."""
         if self.in_host is not None:
             (ends, weights), self.in_host = self.in_host, None
-            self.offsets, self.ends = (Arriving(self.device, host_tensor(part), self.pool) for part in (self.begins, ends))
-            self.weights = None if weights is None else Arriving(self.device, host_tensor(weights), self.pool).upto(len(weights)).float()
+            self.offsets, self.ends = (Arriving(self.device, host_tensor(part)) for part in (self.begins, ends))
+            self.weights = None if weights is None else Arriving(self.device, host_tensor(weights)).upto(len(weights)).float()
 
     def run(self, k: int, layer: Any, x: torch.Tensor, first: int, most: int | None, check: Callable[..., None]) -> Iterator[torch.Tensor]:
         """The layer's rows of the nodes from `first` on, of at most so many at once. check(k, again, found): rows of some nodes, from two chunks."""

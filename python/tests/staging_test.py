@@ -77,13 +77,13 @@ class Staging(unittest.TestCase):
             rows = torch.randint(0, 100, shape).to(dtype)
             for size in (1, 100, 1 << 20):
                 with self.subTest(shape=shape, size=size), late(size):
-                    arriving = staging.Arriving(device, rows.clone(), self.pool)
+                    arriving = staging.Arriving(device, rows.clone())
                     for end in (1, len(rows) // 2, len(rows)):
                         self.assertTrue(torch.equal(arriving.upto(end)[:end], rows[:end]))
         strided = torch.arange(600.0).reshape(60, 10)[:, ::2]
         with late(64):
-            self.assertTrue(torch.equal(staging.Arriving(device, strided, self.pool).upto(60), strided))
-        self.assertIs(staging.Arriving(device, rows, self.pool).upto(0), rows)  # without a link
+            self.assertTrue(torch.equal(staging.Arriving(device, strided).upto(60), strided))
+        self.assertIs(staging.Arriving(device, rows).upto(0), rows)  # without a link
 
     def test_rows_come_to_their_place_behind_the_work(self):
         class InOrder:
