@@ -504,7 +504,7 @@ def ddp_rank():
             loss=round(float(total[0] / total[1]), 4), private_bytes=max(took), shared_bytes=shared, rows_compared=sum(compared),
             edges_compared=sum(edges_compared), wrong_rows=sum(rows), wrong_edges=sum(edges), explain=loader.explain())
     dist.barrier()
-    time.sleep(0.2)  # gloo's thread needs the interpreter to let go of the barrier; torch destroys the group with it held, and would wait for ever
+    time.sleep(0.2)  # gloo's thread needs the interpreter to drop the barrier; torch destroys the group with it held, and would wait for ever
     dist.destroy_process_group()
 
 
