@@ -53,9 +53,9 @@ std::string format_bytes(std::uint64_t bytes);  // "8.0 GiB"; "unlimited" of the
 std::string shown(std::string_view word);       // as a message may hold it: in quotes, shortened, unprintable bytes as \xNN
 double median(std::vector<double> values);      // of an even number: the mean of the two in the middle; 0 of none
 
-// `loops`: kept, where that is known: one stands once, also in an undirected graph.
 // The line on the direction that loading a graph built.
 void say_made(char const* made, double ms, std::string const& more = "");
+// `loops`: kept, where that is known: one stands once, also in an undirected graph.
 std::string describe(graph_info const& info,
                      std::uint64_t loops = 0);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
 

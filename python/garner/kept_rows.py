@@ -1,7 +1,7 @@
 """Where garner.infer puts rows: a tensor on a device or in host memory, a .npy or feature file (.gnt), or Parquet.
 
-Each has put(first, rows), and finish(), which returns what the caller gets; put_piece() where several threads may put rows at once. Invariant: a result's file is there by its name when it is whole, or not at
-all; a full disk is one FileError that names it.
+Each has put(first, rows), and finish(), which returns what the caller gets; put_piece() where several threads may put rows at once. Invariant: a
+result's file is there by its name when it is whole, or not at all; a full disk is one FileError that names it.
 """
 from __future__ import annotations
 
