@@ -3,6 +3,7 @@
 #include "core/device.hpp"
 #include "core/publish.hpp"
 #include "graph/convert.hpp"
+#include "lab/provenance.hpp"
 
 namespace garner::lab {
 
@@ -36,7 +37,7 @@ void bench_arguments::begin(execution_device at) const {
 }
 void bench_arguments::write(std::string const& text) const {
   pending_file file(out);
-  file.write(text);
+  file.write(with_provenance(text, commit_of("/proc/self/exe")));
   file.commit();
   cli::say("{}: written; garner-lab report {} draws it\n", out, out);
 }

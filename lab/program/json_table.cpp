@@ -4,10 +4,15 @@ namespace garner::lab {
 
 std::string_view json_table() {
   return R"(
-= @head
+= @provenance
+  device driver: str?; the GPU's name; its driver
+  date: str
+  commit: str?; of the program
   garner command time: str; version; command line; time (UTC)
+
+= @head
+  @provenance
   place: str; as --device
-  device: str?; the GPU's name
   threads: int
 
 = @bench_graph
@@ -24,7 +29,7 @@ std::string_view json_table() {
 = traversal: the file of `garner-lab traversal`
   schema: 'garner.bench.traversal'
   version: 1
-  garner command time: str; version; command line; time (UTC)
+  @provenance
   machine: {}; where it ran, and limits
     place: str; as --device
     device: str?; the GPU's name

@@ -24,6 +24,8 @@ class Tools(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
     def test_an_exchange_between_two_ranks(self):
         said, found = self.run_tool("prove_exchange", "--gloo", "--rows", "600", "--width", "16", "--trials", "3", "--scale", "8")
+        self.assertEqual((found["device"], found["driver"]), ("none: device cpu", None))
+        self.assertEqual(found["command"].split()[:4], ["tools/prove_exchange", "--gloo", "--rows", "600"])
         found = found["ways"]["gloo"]
         self.assertIn("300 rows of 64 B to each rank", said)
         for name in ("torch", "exchange", "window", "aggregation"):

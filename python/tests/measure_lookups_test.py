@@ -15,8 +15,8 @@ tool = pathlib.Path(__file__).resolve().parents[2] / "tools/measure_lookups"
 class MeasureLookups(unittest.TestCase):
     def measured(self, status, **env):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, tool, "--out", f"{folder}/l.json", "--commit", "abc"], capture_output=True, text=True, timeout=250, env={
-                **os.environ, "DEVICE": "simulated", "ROWS": "3000", "WIDTH": "8", "TIMES": "5", "STORE": folder, **env})
+            done = subprocess.run([sys.executable, tool, "--out", f"{folder}/l.json"], capture_output=True, text=True, timeout=250, env={
+                **os.environ, "DEVICE": "simulated", "COMMIT": "abc", "ROWS": "3000", "WIDTH": "8", "TIMES": "5", "STORE": folder, **env})
             self.assertEqual(done.returncode, status, done.stdout + done.stderr)
             return json.loads(pathlib.Path(folder, "l.json").read_text())
 

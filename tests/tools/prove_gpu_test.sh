@@ -9,6 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bundle/bin" "$work/path" "$work/store"
 cp "$garner" "$garner-lab" "$work/bundle/bin"
+echo abc > "$work/bundle/commit"
 
 # Takes the options of ncu and a run of garner-lab; writes two kernels as ncu does with --csv. Application replay is refused for pagerank.
 cat > "$work/path/ncu" << 'NCU'
@@ -44,7 +45,10 @@ PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" DEVICE=
   { cat "$work/said"; exit 1; }
 python3 - "$work/proof/traffic.json" << 'PY' || { cat "$work/said" "$work/proof/proof.log"; exit 1; }
 import json, sys
-rows = json.load(open(sys.argv[1]))
+found = json.load(open(sys.argv[1]))
+rows = found["rows"]
+assert (found["device"], found["driver"], found["commit"]) == ("none: device cpu", None, "abc") and len(found["date"]) == 10, found
+assert "STEPS=" in found["command"] and "tools/prove_gpu /" in found["command"], found["command"]
 assert len(rows) == 2 * 2 * 4, len(rows)
 for r in rows:
     assert r["kernels"] == 2 and set(r["modelled"]) == {"0", "1MiB"}, r
@@ -67,20 +71,23 @@ grep -q "traffic: 12 rows, 2 further apart than 5 % (strided 15 %): FAILED" "$wo
 
 # When its time runs out it leaves out the remaining runs, and reports each.
 PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
-[[ $(grep -c "left out, no time" "$work/said") == 8 && $(cat "$work/short/traffic.json") == "[]" ]] || { cat "$work/said"; exit 1; }
+[[ $(grep -c "left out, no time" "$work/said") == 8 && $(tail -n 2 "$work/short/traffic.json") == ' "rows": []'* ]] || { cat "$work/said"; exit 1; }
 
 # Counters of an earlier run with a new model, while ncu is missing: the same differences.
 STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" COUNTED=$work/proof/traffic.json DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/again" > "$work/said" 2>&1
 python3 - "$work/proof/traffic.json" "$work/again/traffic.json" << 'PY' || { cat "$work/said"; exit 1; }
 import json, sys
-first, again = (sorted(json.load(open(f)), key=str) for f in sys.argv[1:])
+first, again = (sorted(json.load(open(f))["rows"], key=str) for f in sys.argv[1:])
 assert first == again and len(first) == 16
 PY
 
 STEPS=memory MEMORY_SCALE=14 DEVICE=cpu STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/memory" > "$work/said" 2>&1
 python3 - "$work/memory/memory.json" << 'PY' || { cat "$work/said"; exit 1; }
 import json, sys
-rows = json.load(open(sys.argv[1]))
+found = json.load(open(sys.argv[1]))
+rows = found["rows"]
+assert (found["device"], found["driver"], found["commit"]) == ("none: device cpu", None, "abc") and len(found["date"]) == 10, found
+assert "STEPS=" in found["command"] and "tools/prove_gpu /" in found["command"], found["command"]
 assert len({(r["job"], r["variant"], r["packed"]) for r in rows}) == len(rows) == 16, rows
 for r in rows: assert r["device_took"] == r["device_planned"] == 0 < r["host_took"], r
 PY
