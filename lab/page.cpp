@@ -17,7 +17,7 @@ void bench_files::add(std::string const& text, std::string const& name) {
   };
   if (is_course(all)) trainings.push_back({name, course_in(all, name)});
   else if (!taken(tierings) && !taken(gathers) && !taken(loads) && !taken(trainings) && !taken(storages) && !taken(shards) &&
-           !taken(accuracies) && !taken(runs))
+           !taken(accuracies) && !taken(users) && !taken(runs))
     no_bench_file(text, name);
 }
 
@@ -30,6 +30,9 @@ struct opening {
 };
 opening opening_of(bench_files const& f) {
   opening const all[] = {
+      {!f.users.empty(), "users&#39; scripts",
+       "<h1>Garner: users&#39; scripts, measured</h1>\n<p>Scripts as the guides show them, with data in host memory and in GPU memory, by "
+       "<code>tools/prove_user</code>, which compared every feature row. What follows are the papers' figures.</p>"},
       {!f.runs.empty(), "traversal",
        "<h1>Garner: traversal over far edges, measured</h1>\n<p>The figures of the dissertation's chapter on EMOGI (2.5 to 2.14), measured "
        "by <code>garner-lab traversal</code>. Every result was verified by its certificate; what was not is not drawn. The paper's "
@@ -61,7 +64,7 @@ opening opening_of(bench_files const& f) {
        "mini-batches, by <code>tools/measure_sampling</code>: table 5 of the MGG paper.</p>"},
   };
   auto const at = std::find_if(std::begin(all), std::end(all), [](opening const& o) { return o.has; });
-  return at == std::end(all) ? all[2] : *at;
+  return at == std::end(all) ? all[3] : *at;
 }
 
 }  // namespace
@@ -73,11 +76,12 @@ std::string page_of(bench_files const& files) {
       "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>Garner: {}, measured</title>\n<link rel=\"icon\" "
       "href=\"data:,\">\n<style>{}</style>\n</head>\n<body>\n<header>\n{}\n</header>\n<main>\n",
       o.title, style, o.head);
-  std::vector<named<run_file>> const runs = joined(files.runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) out += section_of(runs[i], runs.size() > 1 ? fmt::format("Run {}: ", i + 1) : "");
   auto const add = [&](auto const& some) {
     for (auto const& one : some) out += section_of(one);
   };
+  add(files.users);
+  std::vector<named<run_file>> const runs = joined(files.runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) out += section_of(runs[i], runs.size() > 1 ? fmt::format("Run {}: ", i + 1) : "");
   add(files.tierings), add(files.gathers), add(files.loads), add(files.trainings);
   add(files.storages), add(files.shards), add(files.accuracies);
   return out + "</main>\n</body>\n</html>\n";

@@ -13,6 +13,7 @@
 #include "lab/storage_file.hpp"
 #include "lab/tiering_file.hpp"
 #include "lab/train_file.hpp"
+#include "lab/users_file.hpp"
 
 namespace garner::lab {
 
@@ -24,6 +25,7 @@ struct named {
 // Files in the order of their sections. Runs of one setting (garner, device, protocol, and a device budget that differs by at most 1 %)
 // over different graphs share one section; the others follow each other.
 struct bench_files {
+  std::vector<named<users_file>> users = {};          // tools/prove_user: what users get
   std::vector<named<run_file>> runs = {};             // garner-lab traversal: chapter 2
   std::vector<named<tiering_run>> tierings = {};      // garner-lab tiering: chapter 4
   std::vector<named<gather_file>> gathers = {};       // garner-lab gather: chapter 3
@@ -37,6 +39,7 @@ struct bench_files {
 };
 std::string page_of(bench_files const& files);
 // A file's section, in page_traversal.cpp, page_tiering.cpp and so on.
+std::string section_of(named<users_file> const& run);
 std::string section_of(named<run_file> const& run, std::string const& before);  // `before` its heading
 std::string section_of(named<tiering_run> const& run);
 std::string section_of(named<gather_file> const& run);

@@ -19,7 +19,8 @@ void no_bench_file(std::string const& text, std::string const& name) {
     fail(errc::input, "{}: is not JSON ({}); pass a file that garner-lab wrote", name, e.what());
   }
   fail(errc::input,
-       "{}: is not of the schema {}; report draws what garner-lab and tools/measure_sampling write, what garner train --json prints and "
+       "{}: is not of the schema {}; report draws what garner-lab, tools/prove_user and tools/measure_sampling write, what garner train "
+       "--json prints and "
        "nothing else (not the output of --json of other verbs, not docs/benchmarks)",
        name, run_file::schema.name);
 }

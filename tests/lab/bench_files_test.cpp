@@ -82,11 +82,12 @@ accuracy_file accuracies() {
   f.rows.push_back({"Cora", "gcn", "whole", "accuracy", 10, 20, 81.7, 0.3, 5});
   return f;
 }
+users_file users() { return {"a GPU", "2026-11-28", "abc", "bench", {{"pyg", "WholeGraph", 1.5, 1.25, 3}}}; }
 std::map<std::string, std::string> const& samples() {
-  static std::map<std::string, std::string> const all{{"runs", to_json(sample_run())},   {"gathers", to_json(gathers())},
-                                                      {"loads", to_json(loads())},       {"trainings", to_json(trainings())},
-                                                      {"storages", to_json(storages())}, {"shards", to_json(shards())},
-                                                      {"tierings", to_json(tierings())}, {"accuracies", to_json(accuracies())}};
+  static std::map<std::string, std::string> const all{
+      {"runs", to_json(sample_run())},     {"gathers", to_json(gathers())},       {"loads", to_json(loads())},
+      {"trainings", to_json(trainings())}, {"storages", to_json(storages())},     {"shards", to_json(shards())},
+      {"tierings", to_json(tierings())},   {"accuracies", to_json(accuracies())}, {"users", to_json(users())}};
   return all;
 }
 
@@ -99,7 +100,7 @@ TEST(file, comes_back_as_it_was_written) {
       for (auto const& [name, run] : some) again += to_json(run);
     };
     write(f.runs), write(f.gathers), write(f.loads), write(f.trainings);
-    write(f.storages), write(f.shards), write(f.tierings), write(f.accuracies);
+    write(f.storages), write(f.shards), write(f.tierings), write(f.accuracies), write(f.users);
     EXPECT_EQ(again, text) << kind;
     EXPECT_NE(page_of(f).find("run.json"), std::string::npos) << kind;
   }
@@ -124,11 +125,18 @@ std::set<std::string> const derived{"runs.patterns[].link.bytes_link",
                                     "tierings.graphs[].traces[].curves[].link_bytes",
                                     "trainings.trainable[].of_floor",
                                     "trainings.trainable[].of_both_floors"};
-// Older files lack them.
-std::set<std::string> const newer{
-    "gathers.garner",           "gathers.time",        "gathers.rows[].duplicates",         "gathers.rows[].beside",
-    "tierings.presample",       "trainings.trainable", "tierings.graphs[].traces[].epochs", "shards.over",
-    "shards.rows[].plain_reads"};
+// Some files lack them.
+std::set<std::string> const newer{"gathers.garner",
+                                  "gathers.time",
+                                  "gathers.rows[].duplicates",
+                                  "gathers.rows[].beside",
+                                  "tierings.presample",
+                                  "trainings.trainable",
+                                  "tierings.graphs[].traces[].epochs",
+                                  "shards.over",
+                                  "shards.rows[].plain_reads",
+                                  "users.rows[].remote_over_local",
+                                  "users.rows[].rival"};
 
 // Every key of the file in turn, at every depth: removed, and replaced by a value of another type.
 void each_key(json& at, json const& all, std::string const& where, std::set<std::string>& seen) {
@@ -204,6 +212,7 @@ TEST(file, says_which_value_is_wrong) {
       {"shards", "/rows/1/forward/columns/1", 4.5, "'rows[1].forward.columns[1]' is 4.5"},
       {"shards", "/rows/0/links/1", {8}, "as many numbers for each shard"},
       {"shards", "/rows/0/ms", -1.5, "'rows[0].ms'"},
+      {"users", "/rows/0/ms", "x", "'rows[0].ms' is \"x\""},
       {"accuracies", "/seeds", -3, "'seeds' is -3"},
       {"accuracies", "/rows/0/way", "half",
        "'rows[0].way' is \"half\" and not whole, shards or sampled; write the file anew with tools/measure_sampling"}};

@@ -270,7 +270,7 @@ TEST(tiering_program, refuses) {
            {"tiering --fanout 1025 --device cpu --out r.json", "fanout 1025"},
            {"shards --device cpu --shards 0 --out b.json", "--shards 0: use 1 to 16"},
            {"moving --out r.json", "traversal, gather, tiering, load, train, storage, shards, report, traffic, trace, schema"},
-           {"report e.json", "what garner-lab and tools/measure_sampling write"}})
+           {"report e.json", "what garner-lab, tools/prove_user and tools/measure_sampling write"}})
     expect_refused(at, "garner-lab " + line, line == "report e.json" ? 1 : 2, what);
   EXPECT_TRUE(at.shell("garner-lab tiering").err.starts_with("garner-lab: "));
 }

@@ -199,7 +199,7 @@ for r in run["rows"]: r["set"], r["epoch_ms"] = name + r["set"], r["epoch_ms"] *
 json.dump(run, open("accuracy-names.json", "w"))
 PY
 "$garner-lab" report device.json simulated.json host.json tiering.json rows.json loads.json trainings.json storages.json shards.json \
-  "$root/docs/benchmarks/sampling-host.json" --out page.html >> said
+  "$root/docs/benchmarks/sampling-host.json" "$root/docs/benchmarks/user-path-h100.json" --out page.html >> said
 "$garner-lab" report names.json tiering-names.json rows-names.json gathers.json loads-names.json loads-simulated.json trainings-names.json trainings-simulated.json \
   mine.json storages-names.json shards-names.json accuracy-names.json --out names.html >> said
 
