@@ -5,15 +5,8 @@
 
 namespace garner::lab {
 
-mgg_estimate estimate_mgg(mgg_tuning const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
-                          std::uint32_t multiprocessors) {
-  mgg_estimate e;
-  e.work_a_warp = 2 * columns * shape.ps * shape.dist;
-  e.shared_bytes = std::uint64_t{4} * shape.ps * shape.wpb + 8 * columns * shape.wpb;
-  e.warps = (std::max(local, remote) + shape.dist - 1) / shape.dist;
-  e.blocks = (e.warps + shape.wpb - 1) / shape.wpb;
-  e.blocks_a_multiprocessor = static_cast<double>(e.blocks) / std::max(multiprocessors, 1u);
-  return e;
+std::uint64_t mgg_shared_bytes(mgg_tuning const& shape, std::uint64_t columns) {
+  return std::uint64_t{4} * shape.ps * shape.wpb + 8 * columns * shape.wpb;
 }
 
 mgg_search search_mgg(std::uint64_t columns, std::uint64_t shared_bytes, std::function<double(mgg_tuning const&)> const& measure) {
@@ -22,7 +15,7 @@ mgg_search search_mgg(std::uint64_t columns, std::uint64_t shared_bytes, std::fu
     constexpr double never = std::numeric_limits<double>::infinity();
     bool const least = s == mgg_tuning{1, 1, 1};  // which is measured whatever it takes
     if (s.ps > mgg_limits::ps || s.dist > mgg_limits::dist || s.wpb > mgg_limits::wpb ||
-        (!least && estimate_mgg(s, 0, 0, columns, 1).shared_bytes > shared_bytes))
+        (!least && mgg_shared_bytes(s, columns) > shared_bytes))
       return never;
     for (mgg_step const& known : found.steps)
       if (known.shape == s) return known.ms;

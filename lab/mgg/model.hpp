@@ -10,16 +10,8 @@
 
 namespace garner::lab {
 
-// Equations 1 to 3.
-struct mgg_estimate {
-  std::uint64_t work_a_warp = 0;   // WPW = 2 ps D dist
-  std::uint64_t shared_bytes = 0;  // SMEM = 4 ps wpb + 8 wpb D, per block, as in the paper; here a lane takes 128 bytes, whatever the shape
-  std::uint64_t warps = 0, blocks = 0;
-  double blocks_a_multiprocessor = 0;
-};
-// `local`, `remote`: partitions; `columns`: D.
-mgg_estimate estimate_mgg(mgg_tuning const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
-                          std::uint32_t multiprocessors);
+// Equation 3: 4 ps wpb + 8 wpb D bytes per block, as in the paper; here a lane takes 128 bytes, whatever the shape. `columns`: D.
+std::uint64_t mgg_shared_bytes(mgg_tuning const& shape, std::uint64_t columns);
 
 struct mgg_step {
   mgg_tuning shape;
