@@ -209,8 +209,6 @@ void file_cache::read_all_of_it() {
   std::map<std::uint64_t, batch_ref> sent;  // by number, while rows of it are under way
   std::vector<row_reads::want> some;
   std::uint64_t looked_at = cache_plan::nobody;  // the mini-batch for which the file was looked at last
-  std::uint64_t merged = 0;                      // reads of mini-batches that are read together
-  bool pause = false;                            // until all of these have come
   // Lease of the slots on the device.
   executor x(where_);
   std::vector<std::uint64_t> free_stages(stages_), come;
@@ -225,7 +223,7 @@ void file_cache::read_all_of_it() {
     {
       std::unique_lock hold(mutex_);
       auto const may_send = [&] {
-        if (queue_.empty() || pause) return false;
+        if (queue_.empty()) return false;
         batch const& first = *queue_.front();
         return !first.sorted || first.after[first.sent] == cache_plan::nobody || first.after[first.sent] < gathered_;
       };
@@ -262,7 +260,6 @@ void file_cache::read_all_of_it() {
       if (b->sent == b->wants.size()) {
         std::lock_guard const hold(mutex_);
         queue_.pop_front();
-        if (terms_.merge_reads && (merged += b->wants.size()) >= terms_.merge_reads) pause = true;
       }
     }
     if (reads->under_way() == 0) continue;
@@ -286,7 +283,6 @@ void file_cache::read_all_of_it() {
       }
       sent.erase(at);
     }
-    if (pause && reads->under_way() == 0) pause = false, merged = 0;
   }
 }
 

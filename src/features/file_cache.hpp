@@ -34,9 +34,6 @@ class file_cache final : public file_rows {
     std::uint64_t host_bytes = 0;    // of slots in host memory
     std::uint64_t device_bytes = 0;  // of slots on the gathering device: these are filled first; 0 on the host
     eviction policy = eviction::next_use;
-    // 0: reads go on without a pause. Otherwise GIDS' storage access accumulator: mini-batches are merged until they request this many
-    // reads, and the next follow when all of these have completed.
-    std::uint64_t merge_reads = 0;
     std::uint32_t window = 0;        // mini-batches that must have entered behind one before it is planned, unless it is gathered sooner
     std::span<float const> scores;   // by row; as cache_plan. Must outlive this
     std::span<float const> factors;  // by row, where i8 rows are converted; in host memory. Must outlive this

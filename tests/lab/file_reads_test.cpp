@@ -1,5 +1,4 @@
-// Loaders whose rows of a file are read as the papers do bring the same mini-batches: GIDS' window and accumulator, BaM's clock and
-// kernels.
+// Loaders whose rows of a file are read as the papers do bring the same mini-batches: GIDS' window, BaM's clock and kernels.
 #include <map>
 
 #include "features/cache_plan.hpp"
@@ -11,10 +10,9 @@ namespace garner::lab {
 namespace {
 using namespace garner::testing;
 
-loader_access::rows_source cached(eviction policy, std::uint64_t merge_reads = 0, double merge_share = 0) {
+loader_access::rows_source cached(eviction policy) {
   return [=](execution_device where, std::shared_ptr<stored_rows const> const& file, row_view const& table, file_cache::terms own) {
     own.policy = policy;
-    own.merge_reads = merge_share > 0 ? required_requests(file->measured(), merge_share) : merge_reads;
     return std::make_unique<file_cache>(where, file, table, own);
   };
 }
@@ -78,21 +76,6 @@ TEST_P(file_reads, are_asked_for_by_kernels) {
   if (where().kind != device_kind::cpu) {
     EXPECT_LE(reads.back(), pages);  // each page once
   }
-}
-
-TEST_P(file_reads, are_merged_until_they_suffice_for_the_drive) {
-  std::vector<taken_batch> first;
-  for (std::uint64_t const near : {0u, 700u})
-    for (auto const& [merged, share] : {std::pair(std::uint64_t{0}, 0.), {1u, 0.}, {1500u, 0.}, {1u << 20, 0.}, {0u, 0.95}}) {
-      filed_world w(where(), 100, 1200, 900);
-      loader_options o;
-      o.batch_size = 64, o.window = 4, o.window_bytes = near * width * 4;
-      std::vector<taken_batch> all;
-      load_report const r = two_epochs(w, o, all, cached(eviction::window, merged, share));
-      if (first.empty()) first = all, expect_right(w.w, {all.begin(), all.begin() + 16}, seeds_of(1000), 16);
-      EXPECT_TRUE(all == first) << near << " " << merged << " " << share;
-      EXPECT_EQ(r.rows[tier::file], r.file_hits + r.file_reads);
-    }
 }
 
 }  // namespace
