@@ -83,7 +83,6 @@ nccl::~nccl() {
   if (memory_) calls_->release(memory_);
 }
 
-int nccl::version() const { return calls_->version; }
 std::string nccl::about() const {
   int const v = calls_->version, head = v < 10000 ? 1000 : 10000;  // 2.8.4 was 2804
   return fmt::format("NCCL {}.{}.{} ({})", v / head, v % head / 100, v % 100, calls_->library.file());

@@ -27,7 +27,6 @@ class nccl {
   ~nccl();
   nccl(nccl const&) = delete;
   nccl& operator=(nccl const&) = delete;
-  int version() const;
   std::string about() const;  // "NCCL 2.29.3 (FILE)"
 
   using unique_id = std::string;  // bytes, made by one rank

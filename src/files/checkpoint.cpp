@@ -258,8 +258,6 @@ void checkpoint::read_large(std::string const& name, std::vector<std::uint64_t> 
   });
 }
 
-bool checkpoint::has(std::string const& name) const { return find(*this, name); }
-
 template <class T>
 std::vector<T> const& checkpoint::values(std::string const& name, std::vector<std::uint64_t> const& shape) const {
   named_array const* const a = find(*this, name);

@@ -55,7 +55,6 @@ struct checkpoint {
   // errc::input where it was made for something else; names the fields that differ, and of the first both values.
   void require_made_for(texts const& wanted) const;
   std::string const& fact(std::string const& name) const;  // errc::input where it has none
-  bool has(std::string const& name) const;                 // such an array
   // errc::input where it is missing, or has other elements or another shape.
   template <class T>
   std::vector<T> const& values(std::string const& name, std::vector<std::uint64_t> const& shape) const;

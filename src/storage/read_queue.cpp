@@ -506,7 +506,6 @@ std::span<read_done const> read_queue::wait(std::size_t most, std::size_t wanted
 void read_queue::cancel() { state_->cancel(); }
 std::size_t read_queue::under_way() const { return state_->open + state_->ready.size(); }
 std::size_t read_queue::lost() const { return state_->lost; }
-std::string read_queue::about() const { return state_->engine->about(); }
 std::int64_t read_queue::now() const { return state_->engine->now(); }
 
 }  // namespace garner

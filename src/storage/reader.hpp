@@ -137,8 +137,7 @@ class read_queue {
   void cancel();
   std::size_t under_way() const;  // requests without completion
   std::size_t lost() const;       // reads past their deadline that the drive still holds
-  std::string about() const;
-  std::int64_t now() const;  // nanoseconds of the engine's clock: real ones, but of simulated drives in counted time
+  std::int64_t now() const;       // nanoseconds of the engine's clock: real ones, but of simulated drives in counted time
 
  private:
   struct state;
