@@ -1,7 +1,10 @@
 #include "graph/arc_sorter.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "core/primitives.hpp"
@@ -14,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t least_part = 64;         // records per part; only tests go this low
 constexpr std::uint64_t least_read = 16u << 10;  // records; smaller reads do not pay
+constexpr std::uint64_t children = 16;
+constexpr std::uint64_t pages_to_split = 64;  // with pages of 512 records it fits a small second-level cache
 
 void to_real(std::span<std::uint32_t> weights) {
   for (std::uint32_t& w : weights) w = std::bit_cast<std::uint32_t>(static_cast<float>(w));
@@ -21,75 +26,216 @@ void to_real(std::span<std::uint32_t> weights) {
 
 }  // namespace
 
-void arc_sorter::add(std::span<std::uint64_t const> added, std::span<std::uint32_t const> weights) {
-  count_ += added.size();
-  while (!added.empty()) {
-    if (gathered_ == keys_.size() && !grow()) write_part();
-    std::uint64_t const n = std::min<std::uint64_t>(added.size(), keys_.size() - gathered_);
-    std::copy_n(added.data(), n, keys_.data() + gathered_);
-    if (weighted_) std::copy_n(weights.data(), n, weights_.data() + gathered_), weights = weights.subspan(n);
-    gathered_ += n;
-    added = added.subspan(n);
-  }
+arc_sorter::arc_sorter(executor& x, scratch_folder& folder, bool weighted, std::uint64_t bytes)
+    : x_(x), folder_(folder), weighted_(weighted), bytes_(bytes) {
+  std::uint64_t const most = std::max(least_part, bytes / record_bytes()), threads = x.threads().threads();
+  page_ = std::clamp<std::uint64_t>(std::bit_floor(most / std::max<std::uint64_t>(256, 32 * pages_to_split * threads)), 16, 512);
+  std::uint64_t const to_sort = std::min(most / 2, 4 * pages_to_split * page_ * threads);
+  most_pages_ = std::max<std::uint64_t>(least_part / page_, (most - to_sort) / page_);
 }
 
-// Allocates twice as many records, up to the whole budget: a small input stays cheap. The sort buffer is allocated when first needed.
-bool arc_sorter::grow() {
-  std::uint64_t const most = std::max(least_part, bytes_ / (2 * record_bytes())), had = keys_.size();
-  if (had == most) return false;
-  std::uint64_t const room = had > most / 3 ? most : std::min(most, std::max<std::uint64_t>(1u << 20, 2 * had));
-  spare_ = {}, spare_weights_ = {};
-  auto const move = [&](auto& to, auto made) {
-    std::copy_n(to.data(), gathered_, made.data());
-    to = std::move(made);
-  };
-  move(keys_, buffer<std::uint64_t>(tier::host, room, -1, "edges, one part"));
-  if (weighted_) move(weights_, buffer<std::uint32_t>(tier::host, room, -1, "weights, a part of them"));
+void arc_sorter::add(std::span<std::uint64_t const> added, std::span<std::uint32_t const> weights) {
+  count_ += added.size();
+  std::uint64_t const within = page_ - 1;
+  std::size_t before = 0;  // of them are counted in gathered_
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    std::uint64_t const key = added[i];
+    range* to = &ranges_[0];
+    while (to->children) to = &ranges_[to->children + std::min(children - 1, (key - to->low) >> to->shift)];
+    std::uint64_t const at = to->count & within;
+    if (at == 0) {
+      if (to->count >= pages_to_split * page_ && !to->one_key && most_pages_ - pages_.size() + free_pages_.size() > children) {
+        split(static_cast<std::uint32_t>(to - ranges_.data()));
+        --i;
+        continue;
+      }
+      if (!add_page(*to)) {
+        gathered_ += i - std::exchange(before, i);
+        write_part();
+        --i;
+        continue;
+      }
+    }
+    ++to->count;
+    to->keys[at] = key;
+    if (weighted_) to->weights[at] = weights[i];
+  }
+  gathered_ += added.size() - before;
+}
+
+bool arc_sorter::add_page(range& to) {
+  if (free_pages_.empty()) make_pages();
+  if (free_pages_.empty()) return false;
+  std::uint32_t const p = free_pages_.back();
+  free_pages_.pop_back();
+  (to.count ? pages_[to.last].next : to.first) = p;
+  to.last = p;
+  to.keys = pages_[p].keys, to.weights = pages_[p].weights;
   return true;
 }
 
-void arc_sorter::weights_become_real() {
-  if (weighted_ && !std::exchange(real_, true)) to_real(weights_.span().first(gathered_));
+// Memory comes in blocks, of which the system provides what is written to.
+void arc_sorter::make_pages() {
+  std::uint64_t const had = pages_.size(),
+                      n = std::min(most_pages_ - had, std::clamp<std::uint64_t>(had, (1u << 20) / page_, (4u << 20) / page_));
+  if (n == 0) return;
+  std::uint64_t* const keys = keys_.emplace_back(tier::host, n * page_, -1, "edges, one part").data();
+  std::uint32_t* const weights = weighted_ ? weights_.emplace_back(tier::host, n * page_, -1, "weights, a part of them").data() : nullptr;
+  for (std::uint64_t k = 0; k < n; ++k) {
+    pages_.push_back({keys + k * page_, weights ? weights + k * page_ : nullptr, 0});
+    free_pages_.push_back(static_cast<std::uint32_t>(had + n - 1 - k));
+  }
 }
 
-void arc_sorter::sort_part() {
+template <class Visit>
+void arc_sorter::each_page(range const& of, Visit const& visit) const {
+  std::uint32_t at = of.first;
+  for (std::uint64_t left = of.count; left;) {
+    std::uint64_t const n = std::min(left, page_);
+    std::uint32_t const next = pages_[at].next;
+    visit(at, n);
+    left -= n, at = next;
+  }
+}
+
+void arc_sorter::split(std::uint32_t at) {
+  range const was = ranges_[at];
+  std::uint64_t largest = was.low;
+  each_page(was,
+            [&](std::uint32_t p, std::uint64_t n) { largest = std::max(largest, *std::max_element(pages_[p].keys, pages_[p].keys + n)); });
+  int const shift = std::max(0, static_cast<int>(std::bit_width(largest - was.low)) - std::countr_zero(children));
+  std::uint32_t const first = static_cast<std::uint32_t>(ranges_.size());
+  ranges_[at] = {.low = was.low, .children = first, .shift = static_cast<std::uint8_t>(shift)};
+  for (std::uint64_t k = 0; k < children; ++k)
+    ranges_.push_back({.low = was.low + (k << shift), .one_key = shift == 0 && k + 1 < children});
+  each_page(was, [&](std::uint32_t p, std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      range& to = ranges_[first + std::min(children - 1, (pages_[p].keys[i] - was.low) >> shift)];
+      std::uint64_t const slot = to.count & (page_ - 1);
+      if (slot == 0) add_page(to);
+      ++to.count;
+      to.keys[slot] = pages_[p].keys[i];
+      if (weighted_) to.weights[slot] = pages_[p].weights[i];
+    }
+    free_pages_.push_back(p);
+  });
+}
+
+void arc_sorter::weights_become_real() {
+  if (!weighted_ || std::exchange(real_, true)) return;
+  for (range const& r : ranges_)
+    if (!r.children) each_page(r, [&](std::uint32_t p, std::uint64_t n) { to_real({pages_[p].weights, n}); });
+}
+
+void arc_sorter::each_sorted(
+    bool in_turn, std::function<void(std::uint64_t, std::span<std::uint64_t const>, std::span<std::uint32_t const>)> const& take) {
   phase const timed{"graph.sort_part"};
-  if (spare_.size() < gathered_) {
-    spare_ = buffer<std::uint64_t>(tier::host, keys_.size(), -1, "edges, to sort");
-    if (weighted_) spare_weights_ = buffer<std::uint32_t>(tier::host, keys_.size(), -1, "weights, to sort");
+  std::vector<range const*> leaves, open{&ranges_[0]};
+  while (!open.empty()) {
+    range const* const r = open.back();
+    open.pop_back();
+    if (r->children)
+      for (std::uint64_t k = children; k-- > 0;) open.push_back(&ranges_[r->children + k]);
+    else if (r->count) leaves.push_back(r);
   }
-  part_ = keys_.span().first(gathered_);
-  std::span<std::uint64_t> const spare = spare_.span().first(gathered_);
-  if (weighted_) {
-    part_weights_ = weights_.span().first(gathered_);
-    part_ = sort_by_key(x_, part_, spare, part_weights_, spare_weights_.span().first(gathered_));
-  } else {
-    part_ = sort(x_, part_, spare);
+  // Leaves that a thread takes at once: as many as fit its room, which is that of the largest one.
+  struct share {
+    std::size_t begin, end;
+    std::uint64_t at, count;
+  };
+  std::vector<share> shares;
+  std::uint64_t room = 2 * pages_to_split * page_, at = 0;
+  for (range const* const r : leaves)
+    if (!r->one_key) room = std::max(room, r->count);
+  for (std::size_t i = 0; i < leaves.size(); at += leaves[i++]->count) {
+    bool const fits = !shares.empty() && shares.back().count + leaves[i]->count <= room;
+    if (!fits) shares.push_back({i, i, at, 0});
+    shares.back().end = i + 1, shares.back().count += leaves[i]->count;
   }
+  progress told("sort", gathered_);
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::condition_variable moved;
+  std::size_t turn = 0;
+  bool failed = false;
+  auto const work = [&] {
+    std::uint64_t const n = std::min(room, gathered_), w = weighted_ ? n : 0;
+    buffer<std::uint64_t> keys(tier::host, n, -1, "edges, to sort"), spare(tier::host, n, -1, "edges, to sort");
+    buffer<std::uint32_t> weights(tier::host, w, -1, "weights, to sort"), spare_weights(tier::host, w, -1, "weights, to sort");
+    for (std::size_t mine; (mine = next.fetch_add(1)) < shares.size();) {
+      check_interrupted();
+      share const& s = shares[mine];
+      bool const whole = s.count <= room;  // else of one key, which needs no sort
+      std::uint64_t done = 0;
+      for (std::size_t i = s.begin; whole && i < s.end; ++i) {
+        range const& r = *leaves[i];
+        std::span<std::uint64_t> const to = keys.span().subspan(done, r.count);
+        std::span<std::uint32_t> const with = weighted_ ? weights.span().subspan(done, r.count) : std::span<std::uint32_t>();
+        std::uint64_t filled = 0;
+        each_page(r, [&](std::uint32_t p, std::uint64_t count) {
+          std::copy_n(pages_[p].keys, count, to.data() + filled);
+          if (weighted_) std::copy_n(pages_[p].weights, count, with.data() + filled);
+          filled += count;
+        });
+        done += r.count;
+        if (r.one_key) continue;
+        std::span<std::uint32_t> sorted_with = with;
+        std::span<std::uint64_t> const sorted =
+            weighted_ ? sort_by_key(x_, to, spare.span(), sorted_with, spare_weights.span()) : sort(x_, to, spare.span());
+        if (sorted.data() == to.data()) continue;
+        std::copy(sorted.begin(), sorted.end(), to.begin());
+        std::copy(sorted_with.begin(), sorted_with.end(), with.begin());
+      }
+      if (in_turn) {
+        std::unique_lock lock(mutex);
+        moved.wait(lock, [&] { return turn == mine || failed; });
+        if (failed) return;
+      }
+      if (whole) take(s.at, keys.span().first(done), weights.span().first(weighted_ ? done : 0));
+      else
+        each_page(*leaves[s.begin], [&](std::uint32_t p, std::uint64_t count) {
+          take(s.at + done, {pages_[p].keys, count}, {pages_[p].weights, weighted_ ? count : 0});
+          done += count;
+        });
+      told.advance(s.count);
+      if (!in_turn) continue;
+      std::lock_guard const hold(mutex);
+      ++turn;
+      moved.notify_all();
+    }
+  };
+  x_.threads().run(x_.threads().threads(), 1, [&](std::uint64_t, std::uint64_t) {
+    try {
+      work();
+    } catch (...) {
+      std::lock_guard const hold(mutex);
+      failed = true;
+      next = shares.size();
+      moved.notify_all();
+      throw;
+    }
+  });
 }
 
 void arc_sorter::write_part() {
-  sort_part();
   phase const timed{"graph.write_run"};
   run r{runs_.empty() ? std::make_shared<scratch_file>(folder_) : runs_.back().file, 0, gathered_, real_, true};
   r.at = r.file->bytes();
-  progress told("writing a sorted part", part_.size_bytes() + part_weights_.size_bytes());
-  auto const write = [&](std::span<std::byte const> bytes, std::uint64_t at) {  // by all threads: one does not saturate the page cache
-    x_.threads().run(bytes.size(), 4u << 20, [&](std::uint64_t first, std::uint64_t last) {
-      r.file->write_at(at + first, bytes.data() + first, last - first);
-      told.advance(last - first);
-    });
-  };
-  write(std::as_bytes(part_), r.at);
-  if (weighted_) write(std::as_bytes(part_weights_), r.at + part_.size_bytes());
+  each_sorted(false, [&](std::uint64_t at, std::span<std::uint64_t const> keys, std::span<std::uint32_t const> weights) {
+    r.file->write_at(r.at + at * 8, keys.data(), keys.size_bytes());
+    if (weighted_) r.file->write_at(r.at + r.count * 8 + at * 4, weights.data(), weights.size_bytes());
+  });
   runs_.push_back(std::move(r));
   ++runs_made_;
   gathered_ = 0;
+  ranges_.assign(1, {});
+  free_pages_.clear();
+  for (std::size_t p = pages_.size(); p-- > 0;) free_pages_.push_back(static_cast<std::uint32_t>(p));
 }
 
 void arc_sorter::cut() {
   if (gathered_) write_part();
-  keys_ = {}, spare_ = {}, weights_ = {}, spare_weights_ = {};
+  keys_.clear(), weights_.clear(), pages_.clear(), free_pages_.clear();
 }
 
 void arc_sorter::renumber(std::function<void(std::span<std::uint64_t>)> change) {
@@ -120,10 +266,7 @@ void arc_sorter::each_run(taker const& take) {
 }
 
 void arc_sorter::finish(std::uint64_t bytes) {
-  if (runs_.empty()) {
-    sort_part();
-    return;
-  }
+  if (runs_.empty()) return;
   cut();
   // The buffered records of all runs, and twice as much to sort them.
   auto const fan_in = [&](std::uint64_t of) { return std::max<std::uint64_t>(2, of / (3 * record_bytes() * least_read)); };
@@ -152,7 +295,9 @@ void arc_sorter::finish(std::uint64_t bytes) {
 }
 
 void arc_sorter::in_order(taker const& take) {
-  if (runs_.empty()) return take(part_, part_weights_);
+  if (runs_.empty())
+    return each_sorted(true,
+                       [&](std::uint64_t, std::span<std::uint64_t const> keys, std::span<std::uint32_t const> with) { take(keys, with); });
   progress told("merging", count_ * record_bytes());
   merge(runs_, [&](std::span<std::uint64_t const> keys, std::span<std::uint32_t const> weights) {
     take(keys, weights);

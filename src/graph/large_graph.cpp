@@ -19,7 +19,7 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t widest = 0xffffffff;     // ids below it fit in a key, two per key
-constexpr std::uint64_t at_once = 1u << 15;      // edges converted to keys, and entries written, per step
+constexpr std::uint64_t at_once = 1u << 13;      // edges converted to keys, and entries written, per step; they fit a cache
 constexpr std::uint64_t of_streams = 12u << 20;  // memory of the open section streams
 constexpr std::uint64_t least_merge = 4u << 20;
 
@@ -179,19 +179,19 @@ void large_graph::take(edge_list& part) {
 
 // An undirected loop is stored once. Loops to be dropped are removed after the sort, since their vertices count.
 void large_graph::add_keys(arc const* arcs, std::uint32_t const* weights, std::uint64_t n) {
-  std::vector<std::uint64_t> keys;
-  std::vector<std::uint32_t> with;
-  keys.reserve(2 * at_once), with.reserve(weights ? 2 * at_once : 0);
+  std::vector<std::uint64_t> keys(2 * at_once);
+  std::vector<std::uint32_t> with(weights ? keys.size() : 0);
   for (std::uint64_t i = 0; i < n;) {
-    keys.clear(), with.clear();
+    std::uint64_t made = 0;
     for (std::uint64_t const last = std::min(n, i + at_once); i < last; ++i) {
       std::uint64_t const u = arcs[i].source, v = arcs[i].target;
-      bool const both = mirror_ && u != v;
-      keys.push_back(u << 32 | v);
-      if (both) keys.push_back(v << 32 | u);
-      if (weights) with.insert(with.end(), both ? 2 : 1, weights[i]);
+      for (bool const both : {false, true}) {
+        if (both && (!mirror_ || u == v)) continue;
+        if (weights) with[made] = weights[i];
+        keys[made++] = both ? v << 32 | u : u << 32 | v;
+      }
     }
-    sorter_->add(keys, with);
+    sorter_->add(std::span(keys).first(made), std::span(with).first(weights ? made : 0));
   }
 }
 
@@ -320,62 +320,63 @@ large_graph::lists large_graph::write_lists(arc_sorter& from, bool thinned, std:
   if (info.compressed) l.targets = std::make_unique<scratch_file>(folder_);
   else plain.emplace(out_, at);
   if (info.weights != weight_kind::none) l.weights = std::make_unique<scratch_file>(folder_);
-  gathered<std::uint64_t> wide([&](std::uint64_t const* ids, std::uint64_t count) { plain->append(ids, count * 8); });
-  gathered<std::uint32_t> narrow([&](std::uint32_t const* ids, std::uint64_t count) {
-    if (plain) plain->append(ids, count * 4);
-    else l.targets->append(ids, count * 4);
-  });
-  gathered<std::uint32_t> weights([&](std::uint32_t const* words, std::uint64_t count) { l.weights->append(words, count * 4); });
-  std::vector<std::uint64_t> around;
-  std::vector<std::uint32_t> around_weights;
-  auto const turn = [&] {
-    turned->add(around, around_weights);
-    around.clear(), around_weights.clear();
-  };
+  std::vector<std::uint64_t> around(turned ? at_once : 0);
   // Marks vertices with at least one edge, if offsets do not show them.
   bool const touches = thinned && info.directed && !info.in_edges;
   buffer<std::uint32_t> touched(tier::host, touches ? (n + 31) / 32 : 0, -1, "vertices that have an edge");
   auto const touch = [&](std::uint64_t v) { touched[v / 32] |= 1u << v % 32; };
-  std::uint64_t written = 0, next = 0;
-  auto const put = [&](std::uint64_t key, std::uint32_t weight) {
-    std::uint64_t const u = key >> 32, v = key & widest;
-    while (next <= u) l.offsets[next++] = written;
-    if (info.id_bytes == 8) wide.push(v);
-    else narrow.push(static_cast<std::uint32_t>(v));
-    if (l.weights) weights.push(build_.random_weights ? drawn_weight(*build_.random_weights, u, v) : weight);
-    if (touches) touch(u), touch(v);
-    ++written;
-    if (!turned) return;
-    around.push_back(v << 32 | u);
-    if (weighted_) around_weights.push_back(weight);
-    if (around.size() == at_once) turn();
+  std::uint64_t written = 0, next = 0, loops_kept = 0;
+  std::vector<std::uint32_t> narrow(at_once), words(at_once);
+  auto const put = [&](std::uint64_t* keys, std::uint32_t const* with, std::uint64_t count) {
+    std::uint64_t vertex = next;  // not a reference, which each write to memory might change
+    for (std::uint64_t i = 0; i < count; ++i)
+      for (std::uint64_t const u = keys[i] >> 32; vertex <= u; ++vertex) l.offsets[vertex] = written + i;
+    next = vertex;
+    written += count;
+    for (std::uint64_t i = 0; i < count && touches; ++i) touch(keys[i] >> 32), touch(keys[i] & widest);
+    if (l.weights && build_.random_weights)
+      for (std::uint64_t i = 0; i < count; ++i) words[i] = drawn_weight(*build_.random_weights, keys[i] >> 32, keys[i] & widest);
+    if (l.weights) l.weights->append(build_.random_weights ? words.data() : with, count * 4);
+    if (turned) {
+      for (std::uint64_t i = 0; i < count; ++i) around[i] = keys[i] << 32 | keys[i] >> 32;
+      turned->add(std::span(around).first(count), {with, weighted_ ? count : 0});
+    }
+    for (std::uint64_t i = 0; i < count; ++i) narrow[i] = static_cast<std::uint32_t>(keys[i]);
+    for (std::uint64_t i = 0; i < count && info.id_bytes == 8; ++i) keys[i] &= widest;
+    if (info.id_bytes == 8) plain->append(keys, count * 8);
+    else if (plain) plain->append(narrow.data(), count * 4);
+    else l.targets->append(narrow.data(), count * 4);
   };
-  bool held = false;
-  std::uint64_t last = 0, loops_kept = 0;
-  std::uint32_t lightest = 0;
+  // Keys without loops and duplicates. The last one waits for its duplicates, of which the smallest weight stays.
+  std::vector<std::uint64_t> kept(at_once);
+  std::vector<std::uint32_t> lightest(at_once);
+  std::uint64_t held = 0;
   from.in_order([&](std::span<std::uint64_t const> keys, std::span<std::uint32_t const> with) {
+    std::uint64_t *const to = kept.data(), count = held;
     for (std::uint64_t i = 0; i < keys.size(); ++i) {
       std::uint64_t const key = keys[i];
       std::uint32_t const weight = with.empty() ? 0 : with[i];
-      if (!thinned) {
-        put(key, weight);
-        continue;
+      if (thinned) {
+        bool const loop = key >> 32 == (key & widest);
+        if (loop && !build_.keep_loops) continue;
+        if (count && key == to[count - 1] && !build_.keep_duplicates) {
+          lightest[count - 1] = std::min(lightest[count - 1], weight);
+          continue;
+        }
+        loops_kept += loop ? 1 : 0;
       }
-      bool const loop = key >> 32 == (key & widest);
-      if (loop && !build_.keep_loops) continue;
-      if (held && key == last && !build_.keep_duplicates) {
-        lightest = std::min(lightest, weight);
-        continue;
+      if (count == at_once) {
+        std::uint64_t const last = to[count - 1];
+        put(to, lightest.data(), count - 1);
+        to[0] = last, lightest[0] = lightest[count - 1];
+        count = 1;
       }
-      if (held) put(last, lightest);
-      held = true, last = key, lightest = weight;
-      loops_kept += loop ? 1 : 0;
+      to[count] = key, lightest[count++] = weight;
     }
+    held = count;
   });
-  if (held) put(last, lightest);
+  put(kept.data(), lightest.data(), held);
   while (next <= n) l.offsets[next++] = written;
-  narrow.flush(), wide.flush(), weights.flush();
-  if (turned) turn();
   if (plain) l.checksum = plain->finish();
   if (!thinned) return l;
   counts_.info.edges = written;

@@ -259,7 +259,7 @@ TEST_F(large, a_generated_graph_is_the_same_file) {
 // The automatic choice by budget: by parts above it, in memory below.
 TEST_F(large, the_budget_decides) {
   std::string lines = text(edges(150000, 1 << 14), false);
-  for (int k = 0; k < 3; ++k) lines += lines;
+  for (int k = 0; k < 4; ++k) lines += lines;
   file("g.el", lines);
   convert_options o;
   convert_result const whole = convert(at("g.el"), at("whole.gnr"), o);
