@@ -12,9 +12,9 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t block = 1u << 16;  // rows whose hashes are held at once
+constexpr std::uint64_t block = 1u << 14;  // rows whose hashes are held at once
 constexpr std::uint64_t ahead = 16;        // probes whose slots are fetched ahead
-constexpr std::uint64_t least_slots = 64;  // of a part
+constexpr std::uint64_t slack = 128;       // slots of a part behind the last home; the last one stays empty
 constexpr std::uint64_t most_names = 0xfffffffe;
 constexpr std::uint64_t buffered = 4u << 20;  // bytes of names before they are written
 
@@ -40,51 +40,57 @@ name_table::name_table(scratch_folder& folder, std::uint64_t bytes, std::string 
 
 // The slot at which the probes for a hash begin; the bits that chose the part are shifted out.
 std::uint64_t name_table::home(std::uint64_t hash, std::uint64_t slots) {
-  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(hash << part_bits) * slots >> 64);
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(hash << part_bits) * (slots - slack) >> 64);
+}
+
+void name_table::fetch(hashed const& h) const {
+  part const& p = part_of(h);
+  if (p.slots.size()) __builtin_prefetch(p.slots.data() + home(h.hash, p.slots.size()));
 }
 
 name_table::slot* name_table::find(hashed const& h) {
-  part& p = parts_[h.hash >> (64 - part_bits)];
-  std::uint64_t const n = p.slots.size();
-  if (n == 0) return nullptr;
-  for (std::uint64_t at = home(h.hash, n);; at = at + 1 == n ? 0 : at + 1) {
-    slot& s = p.slots[at];
-    if (s.number == 0 || (s.hash == h.hash && s.check == h.check)) return &s;
-  }
+  part& p = part_of(h);
+  if (p.slots.size() == 0) return nullptr;
+  slot* s = p.slots.data() + home(h.hash, p.slots.size());
+  while (s->number && (s->hash < h.hash || (s->hash == h.hash && s->check < h.check))) ++s;
+  return s;
 }
 
+// In the order of the hashes, so both tables are passed through once.
 void name_table::grow(part& p) {
-  std::uint64_t const had = p.slots.size(), want = std::max(least_slots, had + had / 2), more = (want - had) * sizeof(slot);
-  if (held_ + more > limit_)
+  std::uint64_t const had = p.slots.size(), want = std::max(2 * slack, had + had / 2), bytes = want * sizeof(slot);
+  if (held_ + bytes > limit_)
     fail(errc::memory, "{}: {} names so far take {} of memory, and {} are allowed; raise the memory limit", source_, count_,
          format_bytes(held_), format_bytes(limit_));
-  buffer<slot> old = std::move(p.slots);
-  p.slots = buffer<slot>(tier::host, want, -1, "names");
-  std::fill_n(p.slots.data(), want, slot{});
-  held_ += more;
-  for (std::uint64_t k = 0; k < had; ++k) {
-    slot const& s = old[k];
-    if (s.number == 0) continue;
-    std::uint64_t at = home(s.hash, want);
-    while (p.slots[at].number) at = at + 1 == want ? 0 : at + 1;
-    p.slots[at] = s;
-  }
+  buffer<slot> to(tier::host, want, -1, "names");
+  std::fill_n(to.data(), want, slot{});
+  std::uint64_t at = 0;
+  for (slot const& s : p.slots.span())
+    if (s.number) at = std::max(at, home(s.hash, want)), to[at++] = s;  // fits: the gaps do not get narrower
+  p.slots = std::move(to);
+  held_ += (want - had) * sizeof(slot);
 }
 
 // The number of a name, which is new or was added since it was looked for.
 std::uint32_t name_table::insert(hashed const& h, char const* name, std::uint64_t bytes) {
-  part& p = parts_[h.hash >> (64 - part_bits)];
-  if (p.used + 1 > p.slots.size() / 8 * 7) grow(p);
-  slot& s = *find(h);
-  if (s.number) return s.number;
+  part& p = part_of(h);
+  slot *s = nullptr, *gap = nullptr;
+  for (;; grow(p)) {
+    if (p.slots.size() == 0) continue;
+    gap = s = find(h);
+    if (s->number && s->hash == h.hash && s->check == h.check) return s->number;
+    while (gap->number) ++gap;
+    if (gap + 1 < p.slots.data() + p.slots.size() && p.used < (p.slots.size() - slack) / 8 * 7) break;
+  }
   if (count_ == most_names) fail(errc::input, "{}: more than {} names; node ids end there", source_, most_names);
-  s = {h.hash, h.check, static_cast<std::uint32_t>(++count_)};
+  std::copy_backward(s, gap, gap + 1);
+  *s = {h.hash, h.check, static_cast<std::uint32_t>(++count_)};
   digest_ = (digest_ ^ h.hash) * 0x9e3779b97f4a7c15ull + (digest_ >> 32);
   ++p.used;
   waiting_.append(name, bytes);
   waiting_ends_.push_back(bytes_ += bytes);
   if (waiting_.size() >= buffered || waiting_ends_.size() >= buffered / 8) flush();
-  return s.number;
+  return static_cast<std::uint32_t>(count_);
 }
 
 void name_table::flush() {
@@ -116,21 +122,22 @@ void name_table::number(std::vector<name_column const*> const& columns, std::uin
     rows.resize(n);
     // Known names are found by all threads; what is new is inserted in the order of the rows.
     pool.run(n, 4096, [&](std::uint64_t begin, std::uint64_t end) {
-      auto const fetch = [&](std::uint64_t i) {
+      auto const prepare = [&](std::uint64_t i) {
         std::uint64_t const row = first + i / width;
         name_column const& c = *columns[i % width];
-        hashed const& h = rows[i] = c.codes ? distinct[i % width][c.codes[row]] : hash(value_of(c, row));
-        part const& p = parts_[h.hash >> (64 - part_bits)];
-        if (p.slots.size()) __builtin_prefetch(p.slots.data() + home(h.hash, p.slots.size()));
+        fetch(rows[i] = c.codes ? distinct[i % width][c.codes[row]] : hash(value_of(c, row)));
       };
-      for (std::uint64_t i = begin; i < std::min(end, begin + ahead); ++i) fetch(i);
+      for (std::uint64_t i = begin; i < std::min(end, begin + ahead); ++i) prepare(i);
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (i + ahead < end) fetch(i + ahead);
+        if (i + ahead < end) prepare(i + ahead);
         slot const* const s = find(rows[i]);
-        to[width * first + i] = s ? s->number : 0;
+        to[width * first + i] = s && s->hash == rows[i].hash && s->check == rows[i].check ? s->number : 0;
       }
     });
+    std::uint64_t soon = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
+      for (; soon < std::min(n, i + ahead); ++soon)
+        if (to[width * first + soon] == 0) fetch(rows[soon]);
       std::uint64_t& number = to[width * first + i];
       if (number == 0) {
         name_column const& c = *columns[i % width];

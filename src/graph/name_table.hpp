@@ -34,13 +34,16 @@ class name_table {
     std::uint64_t hash = 0;
     std::uint32_t check = 0;
   };
-  struct part {  // of the table: the names whose hashes begin with the same bits
-    buffer<slot> slots;
+  struct part {          // of the table: the names whose hashes begin with the same bits
+    buffer<slot> slots;  // ascending, with gaps: a name that is not there is missed soon
     std::uint64_t used = 0;
   };
-  static constexpr int part_bits = 8;
+  static constexpr int part_bits = 6;
   static std::uint64_t home(std::uint64_t hash, std::uint64_t slots);
-  slot* find(hashed const& h);  // the one that has the name or will; null: its part is empty
+  part& part_of(hashed const& h) { return parts_[h.hash >> (64 - part_bits)]; }
+  part const& part_of(hashed const& h) const { return parts_[h.hash >> (64 - part_bits)]; }
+  void fetch(hashed const& h) const;
+  slot* find(hashed const& h);  // the first that is not before the name; null: its part is empty
   std::uint32_t insert(hashed const& h, char const* name, std::uint64_t bytes);
   void grow(part& p);
   void flush();
