@@ -180,7 +180,7 @@ def of_tables(given: Mapping[Any, Any], file: str, features: Mapping[str, Any] |
     undirected = options.pop("undirected")
     with _Folder(file) as folder:
         for one_type in types.values():
-            one_type.open(folder.path if scratch is None else os.fspath(scratch), limit // 2 // len(types))
+            one_type.open(folder.path if scratch is None else os.fspath(scratch), limit // 2 // len(types), reading)
         writers: dict[EdgeType, Any] = {}
         for key, table in given.items():
             read = _Relation(table, src, dst, weight, renumber, types[key[0]], types[key[2]], reading)
@@ -222,8 +222,11 @@ class _Type:
         self.numbers: Any = None
         self.make: Any = None
 
-    def open(self, scratch: Any, limit: int) -> None:
-        self.make = lambda: _garner._NameNumbers(f"names of '{self.name}'", scratch, limit)
+    def open(self, scratch: Any, limit: int, reading: int) -> None:
+        def make() -> Any:
+            tabular.require_room(f"names of '{self.name}'", reading)
+            return _garner._NameNumbers(f"names of '{self.name}'", scratch, limit)
+        self.make = make
 
     def count(self) -> int:
         return int(self.numbers.names) if self.numbers is not None else max(self.largest + 1, self.known)

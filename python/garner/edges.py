@@ -43,9 +43,9 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     ids out that have no edge, if nearly all are so
     features, labels: of tables by type: rows by node type, a row for each of its ids, as garner.tiered takes them; where ids have names (table, column of
     names, column of rows), all rows in memory
-    memory_limit: most bytes of host memory to take, as "8GiB" (128 MiB or more); edges beyond it are sorted in `scratch` (a folder; None: that of the
-    file), with 8 bytes per edge (12 with weights; twice that if undirected). Names take 18 to 28 bytes each, at most half of the limit. A quarter of it, at
-    most 256 MiB, is for what pyarrow reads and writes, and a record batch of an Arrow file is read whole
+    memory_limit: most bytes of host memory to take, as "8GiB" (64 MiB or more, for names 96 MiB); edges beyond it are sorted in `scratch` (a folder; None:
+    that of the file), with 8 bytes per edge (12 with weights; twice that if undirected). A quarter of it, 48 to 256 MiB, is for what pyarrow reads and writes,
+    and a record batch of an Arrow file is read whole. Names take 18 to 28 bytes each, at most half of the rest
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all) of each stage, in rows (all is 0 where unknown) and then bytes. An error or
     KeyboardInterrupt in it ends the work, and no file is left
     Result: what the graph is; None of a dataset.

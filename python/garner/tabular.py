@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from . import _checks, _garner
-from .errors import FileError, IdError, InputError, KindError, UsageError
+from .errors import FileError, IdError, InputError, KindError, OutOfMemory, UsageError
 from .progress import Show
 
 _rows = 1 << 17  # of a batch, at most
-_most = 256 << 20  # bytes for what pyarrow reads
+_least, _most = 48 << 20, 256 << 20  # bytes for what pyarrow reads: strings take at least the first, however few they are
 _tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
 
 
@@ -34,8 +34,14 @@ def divided(memory_limit: Any) -> tuple[int, Any]:
     if not isinstance(memory_limit, (int, str)):  # None, or what the sorter refuses
         return _most, memory_limit
     limit = _garner.parse_bytes(memory_limit)
-    part = min(limit // 4, _most)
+    part = min(max(limit // 4, min(limit // 2, _least)), _most)
     return part, limit - part
+
+
+def require_room(what: str, reading: int) -> None:
+    """For names, in a limit that was divided."""
+    if reading < _least:
+        raise OutOfMemory(f"{what}: ids that are renumbered need a memory limit of {2 * _least >> 20} MiB or more, half of it to read; raise it")
 
 
 class Table:
@@ -43,7 +49,7 @@ class Table:
 
     def __init__(self, edges: Any, src: str | int, dst: str | int | None, weight: str | int | None, renumber: bool | None, memory: int = _most) -> None:
         _checks.installed("garner.convert", "pyarrow")
-        self.columns, self.renumber = (src, dst, weight), renumber
+        self.columns, self.renumber, self.memory = (src, dst, weight), renumber, memory
         self.at_once = min(_rows, max(1 << 12, memory >> 11))  # rows of a batch, of which three are there at a time
         self.block = min(4 << 20, max(1 << 18, memory >> 4))  # bytes that are read of a column, or of text
         self.kind: Any = None  # of the names: a type of pyarrow; None: ids are numbers
@@ -150,6 +156,7 @@ class Table:
             raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them; of CSV renumber=True reads both as text")
         if self.kind not in (None, kinds[0]):
             raise InputError(f"ids are {kinds[0]}, and {self.kind} in earlier parts; cast one of them")
+        require_room(self.name, self.memory)
         self.kind = kinds[0]
         writer.add_names(laid_out(source, kinds[0]), laid_out(target, kinds[0]), weights)
 

@@ -123,6 +123,8 @@ class Tables(Case):
         np.testing.assert_array_equal(np.load(paper.features)[of["paper"]], embeddings)
         np.testing.assert_array_equal(np.load(paper.labels)[of["paper"]], np.arange(95) % 5)
         self.assertEqual(list(garner.read_names(paper.names)), list(names["paper"]))
+        with self.assertRaisesRegex(garner.OutOfMemory, "names of '.*': ids that are renumbered need a memory limit of 96 MiB"):
+            garner.convert(given, self.folder / "small.json", src="a", dst="b", memory_limit="64MiB")
 
     @unittest.skipUnless(os.environ.get("GARNER_PROGRAM"), "needs the program garner")
     def test_the_program_makes_them_too(self):

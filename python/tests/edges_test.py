@@ -293,8 +293,9 @@ class Edges(unittest.TestCase):
         refused(garner.InputError, ["cut.parquet: pyarrow cannot read it"], self.folder / "cut.parquet")
         (self.folder / "cut.csv").write_text("a,b\n1,2\n3\n")
         refused(garner.InputError, ["cut.csv"], self.folder / "cut.csv")
-        refused(garner.OutOfMemory, ["names so far", "memory limit"],
-                pa.table({"a": [f"a{k}" for k in range(200_000)], "b": [f"b{k}" for k in range(200_000)]}), memory_limit="4MiB")
+        many = pa.array(range(2_000_000)).cast(pa.string())
+        refused(garner.OutOfMemory, ["names so far", "memory limit"], pa.table({"a": many, "b": many}), memory_limit="96MiB")
+        refused(garner.OutOfMemory, ["renumbered need a memory limit of 96 MiB"], pa.table({"a": ["x"], "b": ["y"]}), memory_limit="95MiB")
         refused(garner.InputError, [], pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}))
 
     @unittest.skipUnless(os.access("/proc/self/clear_refs", os.W_OK), "the peak of a process cannot be measured here")
@@ -313,7 +314,7 @@ class Edges(unittest.TestCase):
         """)
         rng = np.random.default_rng(3)
         ends = rng.integers(0, 1 << 19, (2, 8_000_000))
-        for kind, limit, columns in (("numbers", 64 << 20, ends), ("names", 128 << 20, [pa.array(one[:1_500_000]).cast(pa.string()) for one in ends])):
+        for kind, limit, columns in (("numbers", 64 << 20, ends), ("names", 96 << 20, [pa.array(one[:1_500_000]).cast(pa.string()) for one in ends])):
             file = str(self.folder / f"{kind}.parquet")
             pq.write_table(pa.table(dict(zip("ab", columns))), file, row_group_size=4_000_000)
             grown = subprocess.run([sys.executable, "-c", program, file, str(self.folder / "g.gnr"), str(limit)], check=True, capture_output=True, text=True)

@@ -76,7 +76,7 @@ graph_info graph_writer::finish(build_report* report, std::uint64_t vertices, bo
     build_report mine;
     m.all.source = m.source;
     m.all.vertices = std::max(m.all.vertices, vertices);
-    if (m.names) m.all.vertices = m.names->count(), m.all.names_digest = m.names->digest();
+    if (m.names) m.all.vertices = m.names->count(), m.all.names_digest = m.names->digest(), m.names->end();
     else if (!m.to.any()) require_vertices(m.all, m.build.allow_empty);
     return m.to.finish(std::move(m.all), report ? *report : mine, reversed);
   });

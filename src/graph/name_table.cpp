@@ -16,7 +16,7 @@ constexpr std::uint64_t block = 1u << 14;  // rows whose hashes are held at once
 constexpr std::uint64_t ahead = 16;        // probes whose slots are fetched ahead
 constexpr std::uint64_t slack = 128;       // slots of a part behind the last home; the last one stays empty
 constexpr std::uint64_t most_names = 0xfffffffe;
-constexpr std::uint64_t buffered = 4u << 20;  // bytes of names before they are written
+constexpr std::uint64_t buffered = 1u << 20;  // bytes of names before they are written
 
 struct text {
   char const* data;
@@ -60,8 +60,10 @@ name_table::slot* name_table::find(hashed const& h) {
 void name_table::grow(part& p) {
   std::uint64_t const had = p.slots.size(), want = std::max(2 * slack, had + had / 2), bytes = want * sizeof(slot);
   if (held_ + bytes > limit_)
-    fail(errc::memory, "{}: {} names so far take {} of memory, and {} are allowed; raise the memory limit", source_, count_,
-         format_bytes(held_), format_bytes(limit_));
+    fail(errc::memory,
+         "{}: {} names so far take {} of memory, and {} are allowed; names take up to 28 bytes each, and up to half of the memory limit: "
+         "raise it",
+         source_, count_, format_bytes(held_), format_bytes(limit_));
   buffer<slot> to(tier::host, want, -1, "names");
   std::fill_n(to.data(), want, slot{});
   std::uint64_t at = 0;

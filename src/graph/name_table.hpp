@@ -1,7 +1,7 @@
 // Names as node ids: strings of bytes, each numbered at its first appearance. Memory holds 96 bits of hash and the number of each name; the
 // names go to a scratch file in the order of their numbers. Invariant: the numbers depend on the order of the names alone, not on how they
 // are divided into calls, nor on threads. Two names would share a number if 96 bits were equal: for 2^30 names a chance of 1 in 10^11.
-// Cost: 18 to 28 bytes of memory per name, and one random access per name and call.
+// Cost: 18 to 28 bytes of memory per name, and one random access per name and row.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,7 +21,8 @@ class name_table {
   // Numbers the names of row k of all columns, in their order: `to` has as many numbers per row. The columns are of one length.
   void number(std::vector<name_column const*> const& columns, std::uint64_t* to);
   std::uint64_t count() const { return count_; }
-  std::uint64_t digest() const;  // of all names in the order of their numbers; not 0
+  std::uint64_t digest() const;   // of all names in the order of their numbers; not 0
+  void end() { parts_.clear(); }  // no more names: frees the memory; they can still be read
   // The names from `first` on: appended to `bytes`, and where each ends to `ends`. errc::io.
   void read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 
@@ -35,7 +36,7 @@ class name_table {
     std::uint32_t check = 0;
   };
   struct part {          // of the table: the names whose hashes begin with the same bits
-    buffer<slot> slots;  // ascending, with gaps: a name that is not there is missed soon
+    buffer<slot> slots;  // ascending, with gaps: the search for a new name is short
     std::uint64_t used = 0;
   };
   static constexpr int part_bits = 6;
@@ -43,7 +44,7 @@ class name_table {
   part& part_of(hashed const& h) { return parts_[h.hash >> (64 - part_bits)]; }
   part const& part_of(hashed const& h) const { return parts_[h.hash >> (64 - part_bits)]; }
   void fetch(hashed const& h) const;
-  slot* find(hashed const& h);  // the first that is not before the name; null: its part is empty
+  slot* find(hashed const& h);  // where the name is or belongs; null: its part is empty
   std::uint32_t insert(hashed const& h, char const* name, std::uint64_t bytes);
   void grow(part& p);
   void flush();
