@@ -22,7 +22,7 @@ class name_table {
   void number(std::vector<name_column const*> const& columns, std::uint64_t* to);
   std::uint64_t count() const { return count_; }
   std::uint64_t digest() const;   // of all names in the order of their numbers; not 0
-  void end() { parts_.clear(); }  // no more names: frees the memory; they can still be read
+  void end() { parts_.clear(); }  // frees the memory, after the last name; reading goes on
   // The names from `first` on: appended to `bytes`, and where each ends to `ends`. errc::io.
   void read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 
