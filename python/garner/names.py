@@ -4,14 +4,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from . import _checks
+from . import _checks, _garner
 from .errors import FileError, KindError, UsageError
-from .tabular import library
+from .tabular import laid_out, library, name_type
 
 _key = b"garner.names"  # of Parquet's metadata: the digest that the graph file has too
 
@@ -41,14 +42,31 @@ def read_names(file: Any) -> Any:
 
 def has_names(graph_file: str) -> bool:
     """Whether the file of a graph has one of names, of this graph."""
-    if not graph_file.endswith(".gnr") or not os.path.exists(graph_file) or not os.path.exists(names_of(graph_file)):
+    if not graph_file.endswith(".gnr") or not os.path.exists(graph_file):
         return False
-    known: dict[bytes, bytes] = {}
-    with contextlib.suppress(library().ArrowInvalid):  # damaged: of any graph
-        known = library("parquet").read_metadata(names_of(graph_file)).metadata or {}
     with open(graph_file, "rb") as file:
         head = file.read(120)  # docs/reference/file-formats.md
-    return head[112:120] != bytes(8) and known.get(_key) == head[112:120].hex().encode()
+    return head[112:120] != bytes(8) and digest_in(graph_file) == int.from_bytes(head[112:120], "little")
+
+
+def digest_in(file: str) -> int:
+    """The digest of the names in a file of garner.convert, or of those of a graph file; 0: without."""
+    file = names_of(file) if file.endswith(".gnr") else file
+    with contextlib.suppress(library().ArrowInvalid, OSError):  # damaged, or not there: of any graph
+        return int.from_bytes(bytes.fromhex((library("parquet").read_metadata(file).metadata or {}).get(_key, b"").decode()), "little")
+    return 0
+
+
+def digest_of(names: Any) -> int:
+    """The digest of an array of Arrow, as garner.convert would write it; 0: not names."""
+    with tempfile.TemporaryDirectory(prefix="garner-") as folder:
+        writer = _garner._GraphWriter(os.path.join(folder, "names.gnr"), "names", folder, keep_loops=True)
+        for part in getattr(names, "chunks", [names]):
+            if (kind := name_type(part.type)) is None or part.null_count:
+                return 0
+            column = laid_out(part, kind)
+            writer.add_names(column, column, None)  # each name first appears in its own row
+        return int(writer.finish().names_digest)
 
 
 def write(graph_file: str, names: Any, digest: int) -> None:

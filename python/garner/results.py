@@ -9,8 +9,8 @@ import numpy as np
 
 from . import _checks
 from ._garner import BfsResult, ComponentsResult, Graph, PagerankResult, SsspResult
-from .names import has_names, read_names
-from .errors import KindError, UsageError
+from .errors import FileError, KindError, UsageError
+from .names import digest_in, digest_of, has_names, names_of, read_names
 
 # Arrays of a result with an entry per node, and whether the entries are nodes themselves (-1: none).
 _columns: dict[type, dict[str, bool]] = {BfsResult: {"depth": False, "parent": True}, SsspResult: {"distance": False}, ComponentsResult: {"label": True},
@@ -20,19 +20,27 @@ _columns: dict[type, dict[str, bool]] = {BfsResult: {"depth": False, "parent": T
 def node_column(graph: Graph, names: Any = None) -> Any:
     """The nodes of a graph in the order of its results: an Arrow array of their names where there are some, else of their ids."""
     pa: Any = importlib.import_module("pyarrow")
-    ids = graph.ids()
-    if isinstance(names, (str, os.PathLike)):
-        names = read_names(names)
-    names = graph.names if names is None else names
-    if names is None and has_names(graph.name):
-        names = read_names(graph.name)
-        if len(ids) and int(ids[-1]) < len(names):  # nodes without edges may have been left out
-            return pa.array(names[ids])
-    if names is None:
+    ids, digest, own = graph.ids(), graph.info.names_digest, names is None
+    if own and graph.names is None and not digest:
         return pa.array(ids)
-    if len(names) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):
-        raise UsageError(f"{len(names)} names for a graph of {len(ids)} nodes; give those of the file that garner.convert wrote with it")
-    return pa.array(names)
+    if own and graph.names is None and not has_names(graph.name):
+        raise FileError(f"{graph.name}: its nodes have names, and {names_of(graph.name)} does not hold them; give garner.table names=FILE, or set "
+                        "graph.names = garner.read_names(FILE)")
+    file = graph.name if own and graph.names is None else names if isinstance(names, (str, os.PathLike)) else None
+    found = read_names(file) if file is not None else graph.names if own else names
+    try:
+        at = pa.array(found)
+    except pa.ArrowException as e:
+        raise KindError(f"names: {' '.join(str(e).split())}; give strings, bytes or whole numbers, as garner.read_names gives them") from None
+    if digest and not (digest_in(os.fspath(file)) == digest if file is not None else own and len(at) == len(ids)) and digest_of(at) != digest:
+        raise UsageError(f"names: {len(at)} names of another graph than {graph.name}, or in another order; give those that garner.convert wrote with it")
+    if digest and len(ids) and len(ids) <= int(ids[-1]) < len(at):  # nodes without edges were left out
+        return at.take(pa.array(ids))
+    if len(at) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):
+        raise UsageError(f"{len(at)} names for a graph of {len(ids)} nodes; give those of the file that garner.convert wrote with it")
+    if not digest and len(at.unique()) != len(at):
+        raise UsageError("names: a name stands there twice; give each node its own")
+    return at
 
 
 def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any:
@@ -43,7 +51,8 @@ def table(graph: Graph, *results: Any, names: Any = None, **columns: Any) -> Any
     columns: further columns by name: shape (nodes,) or (nodes, width), entry k of the node graph.ids()[k]; of NumPy, torch, or lists
     names: of the nodes, as garner.read_names gives them, or their file; None: graph.names, or those that garner.convert wrote with the graph's file, or the
     ids
-    Column 'node' comes first. Errors: UsageError for a column of another length, a name twice, names of another graph.
+    Column 'node' comes first. Errors: UsageError for a column of another length or a name twice, names of another graph or one of them twice; FileError
+    where the nodes have names that are not found.
     """
     _checks.installed("garner.table", "pyarrow")
     pa: Any = importlib.import_module("pyarrow")

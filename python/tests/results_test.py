@@ -48,6 +48,34 @@ class Results(unittest.TestCase):
             pq.write_table(found, file.with_suffix(".parquet"))
             self.assertTrue(pq.read_table(file.with_suffix(".parquet")).equals(found))
 
+    def test_names_are_those_of_the_graph(self):
+        with tempfile.TemporaryDirectory() as folder:
+            at = pathlib.Path(folder)
+            for kind, ends in (("a", [["p", "q"], ["q", "r"]]), ("b", [["z", "y"], ["y", "x"]]), ("n", [[7, 5], [5, 3]])):
+                garner.convert(pa.table(dict(zip("sd", ends))), at / f"{kind}.gnr", renumber=True)
+            g, own = garner.open(at / "a.gnr"), garner.read_names(at / "a.gnr")
+            for other in (at / "b.gnr", at / "b.names.parquet", garner.read_names(at / "b.gnr"), own[::-1], ["p", "p", "q"], [1, 2, 3], [.1, .2, .3], ["p", None, "r"]):
+                with self.assertRaisesRegex(garner.UsageError, "3 names of another graph than .*a.gnr"):
+                    garner.table(g, names=other)
+            with self.assertRaisesRegex(garner.KindError, "names: "):
+                garner.table(g, names=["p", 2, "r"])
+            np.save(at / "n.npy", garner.read_names(at / "n.gnr"))
+            self.assertEqual(garner.table(garner.open(at / "n.gnr"), names=at / "n.npy").column("node").to_pylist(), [7, 5, 3])
+            plain = garner.build([0, 1], [1, 2])
+            self.assertEqual(garner.table(plain, names=["x", "y", "z"]).column("node").to_pylist(), ["x", "y", "z"])
+            with self.assertRaisesRegex(garner.UsageError, "a name stands there twice"):
+                garner.table(plain, names=["x", "y", "x"])
+            pq.write_table(pq.read_table(at / "a.names.parquet").replace_schema_metadata(), at / "moved.parquet")
+            pq.write_table(pq.read_table(at / "moved.parquet"), at / "a.names.parquet")  # as pandas writes it
+            for gone in (False, True):
+                if gone:
+                    (at / "a.names.parquet").unlink()
+                with self.assertRaisesRegex(garner.FileError, "a.gnr: its nodes have names, and .*a.names.parquet does not hold them; .*names="):
+                    garner.table(g, garner.components(g))
+            self.assertEqual(garner.table(g, names=at / "moved.parquet").column("node").to_pylist(), ["p", "q", "r"])
+            g.names = garner.read_names(at / "moved.parquet")
+            self.assertEqual(garner.table(g).column("node").to_pylist(), ["p", "q", "r"])
+
     def test_what_does_not_fit_is_refused(self):
         g = garner.build([0, 1], [1, 2])
         for words, arguments, columns in (("shape \\(2,\\) for 3 nodes", (), {"score": [1, 2]}), ("column 'depth' twice", (garner.bfs(g, 0),), {"depth": [1, 2, 3]}),
