@@ -62,6 +62,7 @@ void say_report(inference_report const& r) {
                         : "");
 }
 gnn_model read_model(predict_arguments const& a, execution_device where) {
+  if (!a.out.ends_with(".npy")) cli::fail(errc::usage, "--out {}: is written as .npy; end its name so", a.out);
   gnn_model model = gnn_model::load(a.model, where);
   model_options const& o = model.options();
   if (a.classes && o.labels != label_kind::single_label)

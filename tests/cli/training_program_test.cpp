@@ -130,6 +130,10 @@ TEST(training_program, learns_answers_weights_and_two_classes) {
   outcome const csv = at.shell("garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --embeddings e.csv");
   EXPECT_EQ(csv.code, 2);
   EXPECT_NE(csv.err.find(".npy or .gnt"), std::string::npos) << csv.err;
+  outcome const scores = at.shell("garner predict g.gnr --features x.npy --model m.safetensors -o p.parquet");
+  EXPECT_EQ(scores.code, 2);
+  EXPECT_NE(scores.err.find("--out p.parquet: is written as .npy"), std::string::npos) << scores.err;
+  EXPECT_FALSE(std::filesystem::exists(at / "p.parquet"));
   outcome const soon = at.shell("garner predict nowhere.gnr --features x.npy --model m.safetensors --classes-only -o k.npy");
   EXPECT_EQ(soon.code, 2);
   EXPECT_NE(soon.err.find("--classes-only"), std::string::npos) << soon.err;
