@@ -14,7 +14,7 @@ from . import _checks, _garner, pieces, sources
 from ._arguments import takes_old_names
 from ._garner import Shared, Unified
 from .arrays import is_torch, library_of, of_torch
-from .errors import UsageError
+from .errors import IdError, UsageError
 from .tables import Tiered, makers, raw_rows
 
 if TYPE_CHECKING:  # neither is needed to run
@@ -142,16 +142,17 @@ def tiered(features: Any, feature_cache: int | str | None = None, peer_cache: in
 def put_rows(file: str | os.PathLike[str], ids: Any, rows: Any) -> None:
     """Replaces rows of an .npy or .gnt file where they stand, checksums too: rows[k] becomes row ids[k]; of equal ids the last counts.
 
-    ids: whole numbers, shape (n,); rows: shape (n, ...), of the file's own dtype. Each row is old or new, on a crash too (a journal next to the
-    file is finished by the next to open it). Tables that are open refuse to read the file from here on (InputError): make them again.
+    ids, rows: as of Tiered.put; rows of the file's own dtype. Each row is old or new, on a crash too (a journal next to the file is finished by the
+    next to open it). What tables that are open read from here on, and how they get the new rows: Tiered.refresh.
     Errors: IdError for an id that the file lacks, UsageError for rows of another shape or dtype; then nothing has changed.
     """
     table = _garner.Table(os.fspath(file), "cpu")
-    where = np.ascontiguousarray(_checks.host(ids, "ids", "whole numbers"))
-    if where.dtype.kind not in "iu" or where.ndim != 1:
-        raise UsageError(f"ids: {where.dtype} of shape {where.shape}; give whole numbers of shape (n,)")
-    values = raw_rows(rows, table.kind, (len(where), *table.shape[1:]), os.fspath(file))
+    where = _checks.host(library_of(ids).ids(ids, table.shape[0]), "ids", "whole numbers")
+    values = raw_rows(rows, table.kind, where.shape + table.shape[1:], os.fspath(file))
     del table
+    where = where.reshape(-1)
+    if where.dtype == np.uint64 and (beyond := where >= 1 << 63).any():
+        raise IdError(f"id {where[beyond][0]} at position {int(beyond.argmax())}: {os.fspath(file)} has no such row")
     _garner._put_rows(file, where.astype(np.int64), values.reshape(-1).view(np.uint8))
 
 

@@ -63,6 +63,14 @@ class FileRows(unittest.TestCase):
                 open_before.numpy()
             with self.assertRaisesRegex(garner.IdError, "id 200 at position 1"):
                 garner.put_rows(file, [1, 200], new[:2])
+            with self.assertRaisesRegex(garner.IdError, "id 18446744073709551615 at position 1"):
+                garner.put_rows(file, np.array([1, 2**64 - 1], np.uint64), new[:2])
+            now, mask = expected.copy(), np.isin(np.arange(200), [7, 8])  # ids as of Tiered.put
+            for ids, rows in ((mask, new[:2]), ([[7], [9]], new[1:, None]), (11, new[0]), ([], new[:0]), (np.uint64([12]), new[:1])):
+                garner.put_rows(file, ids, rows)
+                garner.tiered(now, device="cpu").put(ids, rows)
+            np.testing.assert_array_equal(garner.tiered(file, device="cpu").numpy(), now)
+            garner.put_rows(file, np.arange(200), expected)
             with self.assertRaisesRegex(garner.UsageError, "takes float32 of shape"):
                 garner.put_rows(file, [1], new[:1].astype("float64"))
             np.testing.assert_array_equal(garner.tiered(file, device="cpu").numpy(), expected)
