@@ -165,6 +165,8 @@ class Tables(Case):
         self.refused(garner.UsageError, ["rows need them too"], named, features={"item": self.x["paper"]})
         table = pa.table({"id": ["p", "p"], "y": [1, 2]})
         self.refused(garner.InputError, ["row 1: 'p' is there twice in 'id'"], named, labels={"item": (table, "id", "y")})
+        holed = pa.table({"id": ["p", "q"], "x": [[1, 2], [None, 3]]})
+        self.refused(garner.InputError, ["row 1: 'x' holds a null"], named, features={"item": (holed, "id", "x")})
         self.refused(garner.InputError, ["1 nodes have no row, as 'q'"], named, labels={"item": (table.slice(1), "id", "y")})
         self.refused(garner.InputError, ["'item' has string in other tables"],
                      {**named, ("item", "of", "shop"): pa.table({"a": [1], "b": [2]}).cast(pa.schema([("a", pa.int64()), ("b", pa.int64())]))}, renumber=True)
