@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _checks, _garner
 from .errors import FileError, KindError, UsageError
-from .tabular import laid_out, library, name_type
+from .tabular import laid_out, library, name_type, values_of
 
 _key = b"garner.names"  # of Parquet's metadata: the digest that the graph file has too
 
@@ -110,7 +110,7 @@ class NamesFile:
                 if not pa.types.is_integer(self.kind):
                     raise UsageError(f"names={self.file!r}: an .npy holds names that are numbers, and these are {self.kind}; use a name that ends in .parquet")
                 with open(self.part, "wb") as out:
-                    np.save(out, np.concatenate([part.to_numpy() for part in self._parts()]))
+                    np.save(out, np.concatenate([values_of(part) for part in self._parts()]))
             else:
                 schema = pa.schema([pa.field("name", self.kind, nullable=False)])
                 self.to = pq.ParquetWriter(self.part, schema)

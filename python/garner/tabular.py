@@ -242,11 +242,11 @@ def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None, block:
         with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=block, autogenerate_column_names=bare),
                           csv.ParseOptions(delimiter=delimiter), csv.ConvertOptions(column_types=types)) as reader:
             for batch in reader:
-                if chosen[2] and batch.num_rows:
-                    at = names.index(chosen[2])
-                    weights = batch.column(at).to_numpy(zero_copy_only=False)
-                    if np.all((weights == np.floor(weights)) & (np.abs(weights) < 2**53)):  # none is null then
-                        batch = batch.set_column(at, chosen[2], pa.array(weights.astype(np.int64)))
+                if chosen[2] and batch.num_rows and not batch.column(chosen[2]).null_count:
+                    weights = values_of(batch.column(chosen[2]))
+                    if np.all((weights == np.floor(weights)) & (np.abs(weights) < 2**53)):
+                        whole = pa.Array.from_buffers(pa.int64(), len(weights), [None, pa.py_buffer(weights.astype(np.int64))])
+                        batch = batch.set_column(names.index(chosen[2]), chosen[2], whole)
                 yield names, batch
 
 
@@ -346,6 +346,12 @@ def plain(column: Any) -> Any:
     return column.storage if hasattr(column, "storage") else column
 
 
+def values_of(column: Any) -> Any:
+    """Numbers without a null as they lie in memory. Not to_numpy(): as pa.array() it imports pandas if it can, and loses an interrupt meanwhile."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1] or b"", kind)[column.offset:column.offset + len(column)]
+
+
 def numbers(column: Any, role: str, wanted: str) -> Any:
     pa = library()
 
@@ -354,7 +360,7 @@ def numbers(column: Any, role: str, wanted: str) -> Any:
         column = column.dictionary_decode()
     if not (pa.types.is_integer(column.type) or (role == "weights" and pa.types.is_floating(column.type))):
         raise KindError(f"{role} is {column.type}; use {wanted}")
-    found = column.to_numpy(zero_copy_only=False)
+    found = values_of(column)
     return found.astype(np.float32) if found.dtype == np.float16 else found
 
 
@@ -371,10 +377,10 @@ def laid_out(column: Any, kind: Any) -> tuple[Any, Any, int, Any]:
 
     codes = None
     if pa.types.is_dictionary(column.type):
-        codes = column.indices.to_numpy(zero_copy_only=False).astype(np.uint32)
+        codes = values_of(column.indices).astype(np.uint32)
         column = column.dictionary
     if pa.types.is_integer(kind):
-        return column.cast(kind).to_numpy(zero_copy_only=False).view(np.uint8), None, 8, codes
+        return values_of(column.cast(kind)).view(np.uint8), None, 8, codes
     if pa.types.is_fixed_size_binary(kind):
         width = kind.byte_width
         return np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width:(column.offset + len(column)) * width], None, width, codes

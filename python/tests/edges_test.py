@@ -114,6 +114,21 @@ class Edges(unittest.TestCase):
         self.assertRegex(cut.stderr.decode().splitlines()[-1], r"garner.*(InputError|FileError): -: ")
         self.assertEqual([one.name for one in self.folder.iterdir() if one.name.startswith("cut")], [])
 
+    def test_pandas_is_not_imported_for_tables_of_others(self):
+        """pyarrow's to_numpy() does, and an interrupt is lost meanwhile."""
+        (self.folder / "pandas").mkdir()
+        (self.folder / "pandas" / "__init__.py").write_text("__version__ = '2.2.3'\nclass DataFrame: pass\n")
+        files = [self.write(kind, self.table(), kind) for kind in ("parquet", "csv")]
+        pq.write_table(pa.table({"w": [1.5], "user": ["x"], "item": ["y"]}), self.folder / "names.parquet")
+        code = f"""
+import garner, sys
+for given, renumber in [(file, renumber) for file in {files} for renumber in (False, True)] + [({str(self.folder / "names.parquet")!r}, None)]:
+    garner.convert(given, {str(self.folder / "g.gnr")!r}, src="user", dst="item", weight="w", renumber=renumber)
+print("pandas" in sys.modules)
+"""
+        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(self.folder)}, capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
+
     def test_files_of_other_formats_and_folders(self):
         twin = garner.build(self.source, self.target)
         (self.folder / "g.el").write_text("".join(f"{u} {v}\n" for u, v in zip(self.source, self.target)))
