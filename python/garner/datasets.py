@@ -243,7 +243,7 @@ class _Type:
             return found
         kind = tabular.name_type(plain.type.value_type if pa.types.is_dictionary(plain.type) else plain.type)
         if kind is None:
-            raise KindError(f"{role} is {column.type}; ids are whole numbers, strings, bytes or UUIDs")
+            raise KindError(f"{role} is {column.type}; {tabular.no_ids}")
         if self.kind not in (None, kind) or self.largest >= 0:
             raise InputError(f"{role} is {kind}, and '{self.name}' has {self.kind or 'numbers that stay'} in other tables; cast one of them")
         self.kind = kind
@@ -282,7 +282,7 @@ class _Relation(tabular.Table):
         self.ends = source, target
 
     def _add(self, writer: Any, first: int, columns: list[Any]) -> None:
-        weights = None if len(columns) == 2 else tabular.numbers(columns[2], "weights", "numbers")
+        weights = None if len(columns) == 2 else tabular.numbers(columns[2], "weights", "numbers: cast them to float")
         u, v = (end.take(column, role, first, self.renumber) for end, column, role in zip(self.ends, columns, ("src", "dst")))
         for k, one in enumerate(self.to):  # an adjacency list of a target holds its sources
             one.add(u if k else v, v if k else u, weights)

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _checks, _garner, datasets, foreign
 from ._garner import Graph, GraphInfo
-from .errors import Error, FileError, UsageError
+from .errors import Error, FileError, KindError, UsageError
 from .names import NamesFile, names_of, read_names
 from .progress import Show, watching
 from .tabular import Table, divided, ending
@@ -31,6 +31,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
 
     edges: files (.parquet, .arrow, .feather, .csv or .tsv, also .gz and .zst of text), a pattern such as 'edges/*.parquet', a folder of such files, a list
     of those, '-' for CSV or TSV on standard input, also .gz or .zst; or a table in memory: of pyarrow, pandas, Polars, anything with __arrow_c_stream__
+    The first line of CSV and TSV names the columns, unless src and dst are positions and whole numbers stand there: then it is an edge
     Else a file of another format, by its ending (as garner.read takes them); a graph of cuGraph, DGL, NetworkX, PyG, SciPy, or what garner.build takes
     If `file` ends in .json: a dict of tables by (from, relation, to), whose ids are of each node type's own; HeteroData and Data of PyG, DGL's graphs,
     GraphBolt's; the folder of a data set (OGB, MAG240M, IGB, GraphBolt with its metadata.yaml)
@@ -48,7 +49,7 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
     and a record batch of an Arrow file is read whole. Names take 18 to 28 bytes each, at most half of the rest
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all) of each stage, in rows (all is 0 where unknown) and then bytes. An error or
     KeyboardInterrupt in it ends the work, and no file is left
-    Result: what the graph is; None of a dataset.
+    Result: what the graph is; None of a dataset, and of rows (.npy to .gnt, or back).
     Errors: InputError for a column that is not there, an id or weight that is null, files whose columns differ; IdError for a negative id; FileError,
     UsageError, OutOfMemory, Interrupted.
     """
@@ -62,6 +63,8 @@ def convert(edges: Any, file: Any, *, src: str | int = 0, dst: str | int = 1, we
 def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: bool | None, names: Any, scratch: Any, features: Any, labels: Any,
              options: dict[str, Any], show: Show) -> GraphInfo | None:
     undirected = options["undirected"]
+    if weight is not None and options["random_weights"] is not None:
+        raise UsageError(f"weight={_checks.told(weight)} and random_weights: an edge has one weight; leave one of them out")
     if isinstance(edges, Mapping) or str(to).endswith(".json"):
         columns = dict(src=src, dst=dst, weight=weight, renumber=renumber)
         datasets.convert(edges, str(to), features, labels, names, columns, scratch, options)
@@ -74,11 +77,16 @@ def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: boo
             return graph.info
         edges, src, dst, weight, options["undirected"] = graph
     if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not ending(os.fspath(edges)):
+        if str(to).endswith(".gnt") or os.fspath(edges).endswith(".gnt"):
+            _garner._convert_rows(edges, to)
+            return None
         return _garner._convert(edges, to, **{**options, "undirected": undirected or None})
     reading, options["memory_limit"] = divided(options["memory_limit"])
     table = Table(edges, src, dst, weight, renumber, reading)
     if not isinstance(to, str) or not to.endswith(".gnr"):
         raise UsageError(f"convert: writes a graph file, whose name ends in .gnr, and not {_checks.told(to)}")
+    if names is not None and not isinstance(names, (str, os.PathLike)):
+        raise KindError(f"names={_checks.told(names)}: name the file for them, or leave it out")
     names_file = os.fspath(names) if names is not None else names_of(to)
     if not names_file.endswith((".parquet", ".npy")):
         raise UsageError(f"names={names_file!r}: use a name that ends in .parquet or .npy")

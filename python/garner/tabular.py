@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv as text
 import glob
 import importlib
 import io
@@ -21,6 +22,10 @@ from .progress import Show
 
 _rows = 1 << 17  # of a batch, at most
 _least, _most = 48 << 20, 256 << 20  # bytes for what pyarrow reads: strings take at least the first, however few they are
+_unnamed = "column "  # and its position: of a file without a header
+no_ids = "ids are whole numbers, strings, bytes or UUIDs: cast them; of CSV renumber=True reads any as text"
+_other = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\xff\xff\xff\xff": "Arrow", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xff\xfe": "UTF-16",
+          b"\xfe\xff": "UTF-16"}  # the first bytes of other formats
 _tables = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".csv": "csv", ".tsv": "csv"}
 
 
@@ -53,7 +58,7 @@ class Table:
         self.at_once = min(_rows, max(1 << 12, memory >> 11))  # rows of a batch, of which three are there at a time
         self.block = min(4 << 20, max(1 << 18, memory >> 4))  # bytes that are read of a column, or of text
         self.kind: Any = None  # of the names: a type of pyarrow; None: ids are numbers
-        self.types: dict[str, tuple[str, str]] = {}  # of the first part: each column's type, and where
+        self.types: dict[str, tuple[str, str, str]] = {}  # of the first part: each column's type and name, and where
         if isinstance(edges, (str, bytes, os.PathLike)):
             self.parts = files(edges)
         elif isinstance(edges, (list, tuple)) and edges and all(isinstance(one, (str, bytes, os.PathLike)) for one in edges):
@@ -118,20 +123,24 @@ class Table:
                 for names, batch in _read(part, self.columns, self.renumber, self.at_once, self.block):
                     whole = batch.schema.names == names  # else of Parquet, the columns that are wanted
                     chosen = [(_position(where, names, one), role) for one, role in zip(self.columns, ("src", "dst", "weight")) if one is not None]
+                    if chosen[0][0] == chosen[1][0] and chosen[1][1] == "dst":
+                        raise UsageError(f"{where}: src and dst are both column '{names[chosen[0][0]]}'; give two")
                     for at in range(0, batch.num_rows, self.at_once):
                         columns = [_decoded(batch.column(k if whole else names[k]).slice(at, self.at_once)) for k, _ in chosen]
                         for (k, role), column in zip(chosen, columns):
                             self._check(where, first + at, names[k], role, column)
                         yield where, first + at, columns
                     first += batch.num_rows
-            except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError) as e:
-                hint = "; renumber=True reads ids as text" if "conversion error to int" in str(e) else ""
+            except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError, text.Error) as e:
+                hint = "; renumber=True reads ids as text" if "conversion error to int" in str(e) else "; save it in UTF-8" if "UTF8" in str(e) else ""
                 raise InputError(f"{where}: pyarrow cannot read it: {' '.join(str(e).split())}{hint}") from None
             except OSError as e:
                 raise FileError(f"{where}: {e.strerror or ' '.join(str(e).split())}") from None
 
     def _check(self, where: str, first: int, name: str, role: str, column: Any) -> None:
-        was, there = self.types.setdefault(role, (_kind(column.type), where))
+        was, called, there = self.types.setdefault(role, (_kind(column.type), name, where))
+        if called != name and not (called.startswith(_unnamed) or name.startswith(_unnamed)):
+            raise InputError(f"{where}: {role} is column '{name}', and in {there} it is '{called}'; all parts have the same columns, or give them by name")
         if was != _kind(column.type) and not (role == "weight" and {was, _kind(column.type)} == {"whole numbers", "floats"}):
             raise InputError(f"{where}: column '{name}' is {column.type}, and in {there} it is {was}; all parts have the same columns")
         if column.null_count:
@@ -141,7 +150,7 @@ class Table:
         pa = library()
 
         source, target = (plain(one) for one in columns[:2])
-        weights = None if len(columns) == 2 else numbers(columns[2], "weights", "numbers")
+        weights = None if len(columns) == 2 else numbers(columns[2], "weights", "numbers: cast them to float")
         renumber = self.renumber
         if renumber is None:
             renumber = not (pa.types.is_integer(source.type) and pa.types.is_integer(target.type))
@@ -151,9 +160,10 @@ class Table:
         kinds = [name_type(one.type.value_type if pa.types.is_dictionary(one.type) else one.type) for one in (source, target)]
         for role, kind, column in zip(("src", "dst"), kinds, columns):
             if kind is None:
-                raise KindError(f"{role} is {column.type}; ids are whole numbers, strings, bytes or UUIDs")
+                raise KindError(f"{role} is {column.type}; {no_ids}")
         if kinds[0] != kinds[1]:
-            raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them; of CSV renumber=True reads both as text")
+            raise KindError(f"src is {kinds[0]} and dst is {kinds[1]}; both name nodes of one graph: cast one of them; of CSV renumber=True reads both as text, "
+                            "and what is not UTF-8 is binary")
         if self.kind not in (None, kinds[0]):
             raise InputError(f"ids are {kinds[0]}, and {self.kind} in earlier parts; cast one of them")
         require_room(self.name, self.memory)
@@ -169,7 +179,9 @@ def files(given: Any) -> list[str]:
     if os.path.isdir(name):
         found = sorted(str(one) for one in Path(name).iterdir() if ending(one.name) and not one.name.startswith((".", "_")))
         if not found:
-            raise FileError(f"{name}: has no file that ends in {', '.join(_tables)}; name the files")
+            below = next((one for one in sorted(Path(name).rglob("*")) if ending(one.name) and one.is_file()), None)
+            raise FileError(f"{name}: has no file that ends in {', '.join(_tables)}; name the files" +
+                            (f", as {os.path.join(name, '**', '*' + below.suffix)!r}" if below else ""))
         return found
     if not os.path.exists(name) and glob.has_magic(name):
         found = sorted(glob.glob(name, recursive=True))
@@ -223,30 +235,41 @@ def _read(part: Any, columns: tuple[Any, ...], renumber: bool | None, at_once: i
 
 
 def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None, block: int) -> Iterator[tuple[list[str], Any]]:
-    pa, csv = library(), library("csv")
+    pa, csv, compute = library(), library("csv"), library("compute")
     with _standard_input() if part == "-" else pa.input_stream(part) as stream:
         head = b""
         while not re.search(rb"[\r\n]", head) and (more := stream.read(1 << 16)):
             head = (head + more).lstrip(b"\r\n")
-        first = re.split(rb"[\r\n]", head, maxsplit=1)[0]
-        delimiter = "\t" if ".tsv" in os.path.basename(part) or (part == "-" and b"\t" in first and b"," not in first) else ","
-        fields = [field.strip().strip('"') for field in first.decode("utf-8-sig", "replace").split(delimiter)]
-        # A first line of numbers where src and dst are positions: the file has no header.
+        for bytes_of, kind in _other.items():
+            if head.startswith(bytes_of):
+                raise InputError(f"{part}: is {kind} by its first bytes, and not text in UTF-8; save it as such, or give a file whose ending says what it is, "
+                                 "as .parquet, .arrow or .csv.gz")
+        first = re.split(rb"[\r\n]", head, maxsplit=1)[0].decode("utf-8-sig", "replace")
+        delimiter = "\t" if ".tsv" in os.path.basename(part) or (part == "-" and "\t" in first and "," not in first) else ","
+        fields = next(text.reader([first], delimiter=delimiter), [])
+        spaced = any(field != field.strip() for field in fields)
+        fields = [field.strip().strip('"') for field in fields]
+        # A first line of whole numbers where src and dst are positions: the file has no header.
         ends = [one for one in columns[:2] if isinstance(one, int) and 0 <= one < len(fields)]
         bare = len(ends) == 2 and all(fields[one].lstrip("-").isdigit() for one in ends)
         if not head or not (bare or re.search(rb"[\r\n]", head)):
             return  # nothing, or a header alone
-        names = [f"f{k}" for k in range(len(fields))] if bare else fields
-        chosen = [None if one is None else names[_position(part, names, one)] for one in columns]
-        types = {name: pa.float64() for name in chosen[2:] if name} | ({name: pa.string() for name in chosen[:2] if name} if renumber else {})
-        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=block, autogenerate_column_names=bare),
+        names = [f"{_unnamed}{k}" for k in range(len(fields))] if bare else fields
+        at = [None if one is None else _position(part, names, one) for one in columns]
+        types = {names[k]: pa.float64() for k in at[2:] if k is not None} | ({names[k]: pa.string() for k in at[:2] if k is not None} if renumber else {})
+        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=block, column_names=names, skip_rows=0 if bare else 1),
                           csv.ParseOptions(delimiter=delimiter), csv.ConvertOptions(column_types=types)) as reader:
             for batch in reader:
-                if chosen[2] and batch.num_rows and not batch.column(chosen[2]).null_count:
-                    weights = values_of(batch.column(chosen[2]))
+                for k in (k for k in at[:2] if k is not None and pa.types.is_string(batch.column(k).type)):
+                    column = compute.utf8_trim_whitespace(batch.column(k)) if spaced else batch.column(k)
+                    if not (lengths := values_of(compute.binary_length(column))).all():
+                        column = compute.if_else(pa.array(lengths > 0), column, None)
+                    batch = batch.set_column(k, names[k], column)
+                if at[2] is not None and batch.num_rows and not batch.column(at[2]).null_count:
+                    weights = values_of(batch.column(at[2]))
                     if np.all((weights == np.floor(weights)) & (np.abs(weights) < 2**53)):
                         whole = pa.Array.from_buffers(pa.int64(), len(weights), [None, pa.py_buffer(weights.astype(np.int64))])
-                        batch = batch.set_column(names.index(chosen[2]), chosen[2], whole)
+                        batch = batch.set_column(at[2], names[at[2]], whole)
                 yield names, batch
 
 

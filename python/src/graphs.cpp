@@ -127,7 +127,8 @@ void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vecto
   whole.resize(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) {
     if (wide[i] > std::numeric_limits<std::uint32_t>::max())
-      refuse(errc::input, "weights[" + std::to_string(i) + "] is " + std::to_string(wide[i]) + "; whole weights end at 4294967295");
+      refuse(errc::input,
+             "weights[" + std::to_string(i) + "] is " + std::to_string(wide[i]) + "; whole weights end at 4294967295, cast them to float");
     whole[i] = static_cast<std::uint32_t>(wide[i]);
   }
 }

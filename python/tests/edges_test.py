@@ -1,4 +1,5 @@
 """garner.convert and read_edges: tables of edges in files of every kind, ids that are names; each graph is compared with one built of the same arrays."""
+import decimal
 import glob
 import gzip
 import os
@@ -61,6 +62,10 @@ class Edges(unittest.TestCase):
         with pa.ipc.new_stream(file, part.schema) as to:
             to.write_table(part, 700)
 
+    def write_text(self, text):
+        (self.folder / "latin.csv").write_bytes(text.encode("latin-1"))
+        return self.folder / "latin.csv"
+
     def same(self, graph, twin):
         self.assertEqual(graph.info.num_nodes, twin.info.num_nodes)
         for ours, theirs in zip(graph.csr(), twin.csr()):
@@ -110,6 +115,9 @@ class Edges(unittest.TestCase):
             (self.folder / "pipe.gnr").unlink(missing_ok=True)
             subprocess.run([sys.executable, "-c", code], input=given, check=True)
             self.same(garner.open(self.folder / "pipe.gnr"), twin)
+        for given, kind in ((b"PAR1" + bytes(99), "Parquet"), (b"ARROW1" + bytes(99), "Arrow")):
+            done = subprocess.run([sys.executable, "-c", code.replace("pipe", "cut")], input=given, capture_output=True)
+            self.assertRegex(done.stderr.decode().splitlines()[-1], f"InputError: -: is {kind} by its first bytes")
         cut = subprocess.run([sys.executable, "-c", code.replace("pipe", "cut")], input=gzip.compress(tabs)[:-2000], capture_output=True)
         self.assertRegex(cut.stderr.decode().splitlines()[-1], r"garner.*(InputError|FileError): -: ")
         self.assertEqual([one.name for one in self.folder.iterdir() if one.name.startswith("cut")], [])
@@ -135,6 +143,10 @@ print("pandas" in sys.modules)
         self.assertEqual(garner.convert(self.folder / "g.el", self.folder / "g.gnr").num_edges, twin.info.num_edges)
         self.same(garner.open(self.folder / "g.gnr"), twin)
         self.assertFalse(garner.convert(self.folder / "g.gnr", self.folder / "u.gnr", undirected=True).directed)
+        np.save(self.folder / "rows.npy", np.arange(6.).reshape(3, 2))
+        for one, other in (("rows.npy", "rows.gnt"), ("rows.gnt", "again.npy")):
+            self.assertIsNone(garner.convert(self.folder / one, self.folder / other))
+        np.testing.assert_array_equal(np.load(self.folder / "again.npy"), np.load(self.folder / "rows.npy"))
         at = self.folder / "mini" / "processed" / "author__writes__paper"
         at.mkdir(parents=True)
         np.save(at / "edge_index.npy", np.array([[0, 1], [2, 0]]))
@@ -151,16 +163,28 @@ print("pandas" in sys.modules)
         def of(text, **options):
             (self.folder / "t.csv").write_bytes(text)
             return garner.read_edges(self.folder / "t.csv", **options)
-        for text in (b"\n0,1\n1,2\n", b"0,1\r1,2\r", b"0,1\r\n1,2", b"\xef\xbb\xbf0,1\n1,2\n", b"a,b\r\n0,1\r\n1,2\r\n"):
+        for text in (b"\n0,1\n1,2\n", b"0,1\r1,2\r", b"0,1\r\n1,2", b"\xef\xbb\xbf0,1\n1,2\n", b"a,b\r\n0,1\r\n1,2\r\n", b"a,b\r0,1\r1,2\r", b"\n\na,b\n0,1\n1,2\n"):
             self.assertEqual(of(text).info.num_edges, 2, text)
         self.assertEqual(list(of(b"a,b\n007,7\nann,7\n", renumber=True).names), ["007", "7", "ann"])
         self.assertEqual(of(b"a,b,w\n0,1,1\n1,2,2\n", weight="w").info.weights, "u32")
         many = b"a,b,w\n" + b"".join(b"%d,%d,1\n" % (k, k + 1) for k in range(600_000)) + b"0,5,0.5\n"  # beyond the first block
         self.assertEqual(of(many, weight="w").info.weights, "f32")
         (self.folder / "parts").mkdir()
-        for name, text in (("0", b"a,b"), ("1", b"a,b\n0,1\n"), ("2", b"a,b\n1,2\n")):
+        for name, text in (("0", b"a,b"), ("1", b"a,b\n0,1\n"), ("2", b"a,b\n1,2\n"), ("3", b"a,b\n")):
             (self.folder / "parts" / f"{name}.csv").write_bytes(text)
         self.assertEqual(garner.read_edges(self.folder / "parts", src="a", dst="b").info.num_edges, 2)
+        # A first line of whole numbers at two positions is an edge, also where ids become names; any other first line names the columns.
+        for text, edges in ((b"1,2\n2,3\n", 2), (b"\"1\",\"2\"\n2,3\n", 2), (b"1, 2\n2,3\n", 2), (b"from,to\n1,2\n", 1)):
+            graph = of(text, renumber=True)
+            self.assertEqual((graph.info.num_edges, list(graph.names)), (edges, ["1", "2", "3"][:edges + 1]))
+        self.assertEqual(of(b"1,2\n2,3\n", src="1", dst="2").info.num_edges, 1)
+        for text in (b"s, d\n1, 2\n", b"\"s\", \"d\"\n1,2\n", b"\"a, b\",s,d\nx,1,2\n"):
+            self.assertEqual(of(text, src="s", dst="d").ids().tolist(), [0, 1, 2])
+        self.assertEqual(list(of(b"s, d\nann, bob\nbob, ann\n", src="s", dst="d").names), ["ann", "bob"])
+        for text in (b"a,b\nx,y\n,c\n", b"a,b\nx,y\n\"\",c\n", b"a, b\nx, y\n , c\n"):  # no node is called ''
+            with self.assertRaisesRegex(garner.InputError, "t.csv: row 1: 'a' is null; leave such rows out"):
+                of(text)
+        self.assertEqual(list(of(b"a,b\nNA,null\nx,y\n").names), ["NA", "null", "x", "y"])
         two = pa.Table.from_arrays([pa.array([0, 1]), pa.array([1, 2])], names=["id", "id"])
         self.assertEqual(garner.read_edges(two).info.num_edges, 2)
 
@@ -304,6 +328,28 @@ print("pandas" in sys.modules)
         pq.write_table(pa.table({"a": ["x"], "b": ["y"]}), self.folder / "mixed" / "0.parquet")
         pq.write_table(pa.table({"a": [1], "b": [2]}), self.folder / "mixed" / "1.parquet")
         refused(garner.InputError, ["1.parquet: column 'a' is int64", "0.parquet it is string"], self.folder / "mixed")
+        (self.folder / "other").mkdir()
+        pq.write_table(pa.table({"user": [1], "item": [2]}), self.folder / "other" / "0.parquet")
+        pq.write_table(pa.table({"ts": [5], "user": [3], "item": [4]}), self.folder / "other" / "1.parquet")
+        refused(garner.InputError, ["1.parquet: src is column 'ts', and in ", "0.parquet it is 'user'"], self.folder / "other")
+        self.assertEqual(garner.read_edges(self.folder / "other", **names).ids().tolist(), [0, 1, 2, 3, 4])
+        (self.folder / "hive" / "day=1").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [1], "b": [2]}), self.folder / "hive" / "day=1" / "0.parquet")
+        refused(garner.FileError, ["hive: has no file", "name the files, as '", "hive/**/*.parquet'"], self.folder / "hive")
+        self.assertEqual(garner.read_edges(self.folder / "hive" / "**" / "*.parquet").info.num_edges, 1)
+        for text, kind, words in ((gzip.compress(b"a,b\n1,2\n"), garner.InputError, ["is gzip by its first bytes"]),
+                                  ("a,b\n1,2\n".encode("utf-16"), garner.InputError, ["is UTF-16"]),
+                                  ("a,b\n\xe9,x\n".encode("latin-1"), garner.KindError, ["src is binary and dst is string", "what is not UTF-8 is binary"]),
+                                  (b"a,b\n1.0,2\n", garner.KindError, ["src is double", "renumber=True"]), (b"a,b\n2021-01-01,2\n", garner.KindError, ["renumber=True"])):
+            (self.folder / "as.csv").write_bytes(text)
+            refused(kind, ["as.csv: ", *words] if kind is garner.InputError else words, self.folder / "as.csv")
+        refused(garner.InputError, ["save it in UTF-8"], self.write_text("a,b\n\xe9,x\n"), renumber=True)
+        refused(garner.KindError, ["names=False"], pa.table({"a": ["x"], "b": ["y"]}), names=False)
+        one = pa.table({"a": [1], "b": [2], "w": [1 << 32]})
+        refused(garner.UsageError, ["src and dst are both column 'a'"], one, src="a", dst="a")
+        refused(garner.UsageError, ["weight='w' and random_weights"], one, weight="w", random_weights=(1, 5))
+        refused(garner.InputError, ["weights[0] is 4294967296", "cast them to float"], one, weight="w")
+        refused(garner.KindError, ["weights is decimal128", "cast them to float"], one.set_column(2, "w", pa.array([decimal.Decimal("1.5")])), weight="w")
         (self.folder / "cut.parquet").write_bytes(pathlib.Path(good.replace("*", "part-1")).read_bytes()[:-9])
         refused(garner.InputError, ["cut.parquet: pyarrow cannot read it"], self.folder / "cut.parquet")
         (self.folder / "cut.csv").write_text("a,b\n1,2\n3\n")
