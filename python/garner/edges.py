@@ -76,7 +76,7 @@ def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: boo
             graph.save(to)
             return graph.info
         edges, src, dst, weight, options["undirected"] = graph
-    if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not ending(os.fspath(edges)):
+    if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not ending(os.fspath(edges)) and src == 0 and dst == 1:
         if str(to).endswith(".gnt") or os.fspath(edges).endswith(".gnt"):
             _garner._convert_rows(edges, to)
             return None

@@ -21,6 +21,7 @@ from .errors import FileError, IdError, InputError, KindError, OutOfMemory, Usag
 from .progress import Show
 
 _rows = 1 << 17  # of a batch, at most
+_fewest = 64 << 20  # bytes for all
 _least, _most = 48 << 20, 256 << 20  # bytes for what pyarrow reads: strings take at least the first, however few they are
 _unnamed = "column "  # and its position: of a file without a header
 no_ids = "ids are whole numbers, strings, bytes or UUIDs: cast them; of CSV renumber=True reads any as text"
@@ -39,6 +40,8 @@ def divided(memory_limit: Any) -> tuple[int, Any]:
     if not isinstance(memory_limit, (int, str)):  # None, or what the sorter refuses
         return _most, memory_limit
     limit = _garner.parse_bytes(memory_limit)
+    if limit < _fewest:
+        raise OutOfMemory(f"memory_limit={memory_limit}: tables of edges need {_fewest >> 20} MiB or more; raise it")
     part = min(max(limit // 4, min(limit // 2, _least)), _most)
     return part, limit - part
 
@@ -177,9 +180,9 @@ def files(given: Any) -> list[str]:
     if name == "-":
         return ["-"]
     if os.path.isdir(name):
-        found = sorted(str(one) for one in Path(name).iterdir() if ending(one.name) and not one.name.startswith((".", "_")))
+        found = sorted(str(one) for one in Path(name).iterdir() if not one.name.startswith((".", "_")) and ending(str(one)))
         if not found:
-            below = next((one for one in sorted(Path(name).rglob("*")) if ending(one.name) and one.is_file()), None)
+            below = next((one for one in sorted(Path(name).rglob("*")) if one.suffix in _tables), None)
             raise FileError(f"{name}: has no file that ends in {', '.join(_tables)}; name the files" +
                             (f", as {os.path.join(name, '**', '*' + below.suffix)!r}" if below else ""))
         return found
@@ -194,6 +197,10 @@ def files(given: Any) -> list[str]:
 
 
 def ending(name: str) -> str:
+    """What a file is by its ending, or without one by its first bytes; '': no table."""
+    if not os.path.splitext(name)[1] and os.path.isfile(name):
+        with contextlib.suppress(OSError), open(name, "rb") as file:  # which reading will report
+            return {b"PAR1": "parquet", b"ARRO": "arrow"}.get(file.read(4), "")
     plain = name[:name.rfind(".")] if name.endswith((".gz", ".zst", ".bz2", ".lz4")) else name
     return _tables.get(os.path.splitext(plain)[1].lower(), "")
 

@@ -80,7 +80,7 @@ class Tables(Case):
         given = {key: pa.table({"from": ends[0], "to": ends[1]}) for key, ends in self.edges.items()}
         np.save(self.folder / "p.npy", self.x["paper"])
         rows = {"paper": self.folder / "p.npy", "author": self.x["author"]}
-        for k, limit in enumerate((None, "40MiB")):
+        for k, limit in enumerate((None, "64MiB")):
             file = self.folder / f"{k}.json"
             self.assertIsNone(garner.convert(given, file, features=rows, labels={"paper": self.y}, keep_duplicates=True, keep_loops=True, memory_limit=limit))
             graph = self.same(file)

@@ -82,7 +82,7 @@ class Edges(unittest.TestCase):
                 self.same(garner.read_edges(pattern, weight="w", **names), twin)
                 self.same(garner.read_edges(os.path.dirname(pattern), weight=0, src=1, dst=2), twin)
                 self.same(garner.read_edges(sorted(glob.glob(pattern)), undirected=True, **names), unweighted)
-                info = garner.convert(pattern, self.folder / "g.gnr", weight="w", memory_limit="40MiB", **names)
+                info = garner.convert(pattern, self.folder / "g.gnr", weight="w", memory_limit="64MiB", **names)
                 self.assertEqual((info.num_edges, info.weights), (twin.info.num_edges, "u32"))
                 self.same(garner.open(self.folder / "g.gnr"), twin)
         self.assertIsNone(garner.read_edges(pattern, src="user", dst="item").names)
@@ -336,6 +336,12 @@ print("pandas" in sys.modules)
         (self.folder / "hive" / "day=1").mkdir(parents=True)
         pq.write_table(pa.table({"a": [1], "b": [2]}), self.folder / "hive" / "day=1" / "0.parquet")
         refused(garner.FileError, ["hive: has no file", "name the files, as '", "hive/**/*.parquet'"], self.folder / "hive")
+        (self.folder / "hive" / "_SUCCESS").touch()
+        (self.folder / "hive" / "part-00000").write_bytes((self.folder / "hive" / "day=1" / "0.parquet").read_bytes())
+        for given in ("hive", "hive/part-00000"):  # without an ending, by its first bytes
+            self.assertEqual(garner.read_edges(self.folder / given, src="a").info.num_edges, 1)
+        (self.folder / "hive" / "text").write_text("a,b\n1,2\n")
+        refused(garner.UsageError, ["text: is not a table by its ending; .parquet"], self.folder / "hive" / "text", src="a", dst="b")
         self.assertEqual(garner.read_edges(self.folder / "hive" / "**" / "*.parquet").info.num_edges, 1)
         for text, kind, words in ((gzip.compress(b"a,b\n1,2\n"), garner.InputError, ["is gzip by its first bytes"]),
                                   ("a,b\n1,2\n".encode("utf-16"), garner.InputError, ["is UTF-16"]),
@@ -356,6 +362,8 @@ print("pandas" in sys.modules)
         refused(garner.InputError, ["cut.csv"], self.folder / "cut.csv")
         many = pa.array(range(2_000_000)).cast(pa.string())
         refused(garner.OutOfMemory, ["names so far", "memory limit"], pa.table({"a": many, "b": many}), memory_limit="96MiB")
+        for limit in ("63MiB", 1):
+            refused(garner.OutOfMemory, ["need 64 MiB or more"], good, memory_limit=limit)
         refused(garner.OutOfMemory, ["renumbered need a memory limit of 96 MiB"], pa.table({"a": ["x"], "b": ["y"]}), memory_limit="95MiB")
         refused(garner.InputError, [], pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}))
 
