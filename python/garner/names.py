@@ -73,8 +73,11 @@ def write(graph_file: str, names: Any, digest: int) -> None:
     """The names of a graph in memory, for the file that it was saved to."""
     pa: Any = library()
     part = f"{names_of(graph_file)}.part-{os.getpid()}"
+    column = pa.array(names)
+    if digest_of(column) != digest:
+        raise UsageError(f"{names_of(graph_file)}: graph.names are those of another graph; set it to what garner.read_names gives for this one, or to None")
     try:
-        table = pa.table({"name": pa.array(names)}).replace_schema_metadata({_key: digest.to_bytes(8, "little").hex()})
+        table = pa.table({"name": column}).replace_schema_metadata({_key: digest.to_bytes(8, "little").hex()})
         library("parquet").write_table(table, part)
         os.replace(part, names_of(graph_file))
     except OSError as e:

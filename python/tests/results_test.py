@@ -75,6 +75,10 @@ class Results(unittest.TestCase):
             self.assertEqual(garner.table(g, names=at / "moved.parquet").column("node").to_pylist(), ["p", "q", "r"])
             g.names = garner.read_names(at / "moved.parquet")
             self.assertEqual(garner.table(g).column("node").to_pylist(), ["p", "q", "r"])
+            g.names = garner.read_names(at / "b.gnr")
+            with self.assertRaisesRegex(garner.UsageError, "again.names.parquet: graph.names are those of another graph"):
+                g.save(at / "again.gnr")
+            self.assertFalse((at / "again.names.parquet").exists())
 
     def test_what_does_not_fit_is_refused(self):
         g = garner.build([0, 1], [1, 2])
