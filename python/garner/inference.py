@@ -8,13 +8,10 @@ gathers a row per neighbor of a mini-batch once, and writes each row once. Needs
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import inspect
-import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,8 +21,9 @@ import torch
 from . import _checks, staging
 from ._garner import Graph
 from .batches import loader
-from .errors import FileError, KindError, UsageError
-from .kept_rows import InFile, InMemory, between, require_writable, result_in, unlink, writing
+from .checkpoints import Checkpoint, seen, told
+from .errors import KindError, UsageError
+from .kept_rows import InMemory, between, require_writable, result_in
 from .making import tiered
 from .pipeline import bytes_of, device_of
 from .progress import showing
@@ -33,7 +31,6 @@ from .staging import Behind, end, threads
 from .whole_rows import WholeRows, host_tensor
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
-_seconds = 10.0  # between two notes of a checkpoint
 
 
 def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: bool = False, side: str = "in", batch_size: int | None = None,
@@ -57,7 +54,8 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     side: the neighbors are the sources of in-edges ('in'), or the targets of out-edges ('out'), as in training
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
-    checkpoint: a folder for the rows of each layer: a call with the same arguments goes on where an earlier one ended, and empties it at the end
+    checkpoint: a folder for the rows of each layer: a call with the same arguments (of functions the code and the values that it refers to) goes on where an
+    earlier one ended, and empties it at the end; one with others is a UsageError
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all), in nodes times layers, after each mini-batch. What it raises ends the work
     Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
     """
@@ -83,8 +81,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     memory = _free_memory() // 2 if memory_limit is None else bytes_of(memory_limit, "memory_limit")
     if checkpoint is not None and side == "in":
         graph.make_in_edges()  # which its digest counts
-    kept = None if checkpoint is None else _Checkpoint(os.fspath(checkpoint), graph, modules, len(layers),
-                                                       (size, side, classes, *_told(model), _seen(features)))
+    kept = None if checkpoint is None else Checkpoint(os.fspath(checkpoint), len(layers), (graph.digest(), size, side, classes, told(model), seen(features)))
     if target is not None:
         require_writable(target, graph)
     narrow = any(p.dtype == torch.bfloat16 for m in modules for p in m.parameters())
@@ -366,91 +363,5 @@ def _loop_weight(improved: bool) -> float:
     return 1.0 if float(norm(torch.tensor([[0], [1]]), None, 2, improved)[1][0]) > 0.5 else 2.0  # 1 / sqrt(w (w + 1)) of the edge
 
 
-def _told(model: Any) -> list[Any]:
-    """What a model is made of; of functions their code, since their addresses differ from run to run."""
-    return [(one.__qualname__, one.__code__.co_code.hex(), repr(one.__code__.co_names)) if inspect.isfunction(one) else repr(one)
-            for one in (model if isinstance(model, (list, tuple)) else [model])]
-
-
-def _seen(features: Any) -> Any:
-    """What identifies features: of a file its name, size and time; of an array all of it; of a table of garner.tiered its shape and some rows."""
-    if isinstance(features, (str, os.PathLike)):
-        about = os.stat(features)
-        return os.path.abspath(os.fspath(features)), about.st_size, about.st_mtime_ns
-    shape = tuple(features.shape)
-    if hasattr(features, "row_bytes"):
-        rows = features[np.linspace(0, shape[0] - 1, min(shape[0], 1000)).astype(np.int64)]
-    else:
-        rows = features
-    rows = torch.as_tensor(rows).detach().cpu().contiguous()
-    digest = hashlib.sha256()
-    for part in torch.split(rows.reshape(len(rows), -1), 1 << 16):
-        digest.update(part.contiguous().view(torch.uint8).numpy().tobytes())
-    return shape, str(rows.dtype), digest.hexdigest()
-
-
 def _free_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-
-
-class _Checkpoint:
-    """The rows of each layer in a folder, and how many of them are there. Those behind are computed again."""
-
-    def __init__(self, folder: str, graph: Graph, modules: list[torch.nn.Module], layers: int, options: tuple[Any, ...]) -> None:
-        self.folder, self.layers, self.noted = folder, layers, time.monotonic()
-        digest = hashlib.sha256(repr((graph.digest(), layers, *options)).encode())
-        for module in modules:
-            for name, value in sorted(module.state_dict().items()):
-                digest.update(name.encode())
-                if isinstance(value, torch.Tensor):
-                    digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-        self.key = digest.hexdigest()
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as e:
-            raise FileError(f"{folder}: cannot be made: {e.strerror}") from None
-        self.position = 0, 0
-        if not os.path.exists(self.file()):
-            if os.listdir(folder):
-                raise UsageError(f"{folder}: is not empty and holds no rows of garner.infer; give an empty folder, or a new one")
-            self._write()
-        else:
-            noted = {}
-            with open(self.file(), encoding="utf-8") as file, contextlib.suppress(ValueError):
-                noted = json.load(file)
-            if noted.get("key") != self.key:
-                raise UsageError(f"{folder}: holds the rows of another model, graph, features or options; give an empty folder, or empty this one")
-            self.position = noted["layer"], noted["rows"]
-
-    def file(self, layer: int | None = None) -> str:
-        return os.path.join(self.folder, "position.json" if layer is None else f"layer{layer}.npy")
-
-    def done(self, layer: int) -> int:
-        """Rows of this layer that are there."""
-        at, rows = self.position
-        return rows if layer == at else 0 if layer > at else np.load(self.file(layer), mmap_mode="r").shape[0]
-
-    def place(self, layer: int, shape: tuple[int, ...], dtype: torch.dtype) -> InFile:
-        return InFile(self.file(layer), shape, dtype, keep=self.position[0] == layer and self.position[1] > 0)
-
-    def note(self, layer: int, rows: int, into: InFile) -> None:
-        whole = rows == len(into.whole)
-        if not whole and time.monotonic() - self.noted < _seconds:
-            return
-        into.flush()
-        self.position = (layer + 1, 0) if whole else (layer, rows)
-        self._write()
-
-    def _write(self) -> None:
-        new = self.file() + ".new"
-        with writing(self.file(), new):
-            with open(new, "w", encoding="utf-8") as to:
-                json.dump({"key": self.key, "layer": self.position[0], "rows": self.position[1]}, to)
-            os.replace(new, self.file())
-        self.noted = time.monotonic()
-
-    def clear(self) -> None:
-        for file in [self.file(), *(self.file(layer) for layer in range(self.layers))]:
-            unlink(file)
-        with contextlib.suppress(OSError):
-            os.rmdir(self.folder)

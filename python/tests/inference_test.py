@@ -1,8 +1,12 @@
 """garner.infer: each result is that of the model over the whole graph at once, for any size of mini-batch, in every form; and it goes on where it ended."""
+import functools
 import importlib.util
 import os
 import pathlib
+import pickle
 import resource
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -214,9 +218,9 @@ class Inference(unittest.TestCase):
         class Stop(Exception):
             pass
 
-        from garner import inference
-        self.addCleanup(setattr, inference, "_seconds", inference._seconds)
-        inference._seconds = 0
+        from garner import checkpoints
+        self.addCleanup(setattr, checkpoints, "_seconds", checkpoints._seconds)
+        checkpoints._seconds = 0
         for ends in (350, 700, 1000, 2050):  # in a layer, between two, in the last
             seen = []
 
@@ -235,6 +239,64 @@ class Inference(unittest.TestCase):
         np.testing.assert_array_equal(np.load(out), want)
         self.assertEqual(os.listdir(self.folder), ["z.npy"])
         self.assertTrue(torch.equal(garner.infer(model, self.graph, self.x, batch_size=100, checkpoint=work), want))
+
+    def test_a_checkpoint_is_of_all_that_a_model_computes(self):
+        weights = pyg.GAT(12, 16, 2, 5).state_dict()
+
+        def gat(**more):
+            made = pyg.GAT(12, 16, 2, 5, **more)
+            made.load_state_dict(weights)
+            return made
+
+        def layer(scale, conv=pyg.SAGEConv(12, 5)):
+            return [torch.relu, lambda x, edge_index: conv(x, edge_index) * scale[0]]
+
+        class Mine(pyg.SAGEConv):
+            def message(self, x_j):
+                return x_j + 1
+
+        class Other(pyg.SAGEConv):
+            def message(self, x_j):
+                return x_j + 2
+        sage, mine = pyg.SAGEConv(12, 5), Mine(12, 5)
+        Other.__qualname__ = Mine.__qualname__
+        other = Other(12, 5)
+        for of in (other, mine):
+            of.load_state_dict(sage.state_dict())
+        far = pyg.SAGEConv(12, 5, aggr="max")
+        far.load_state_dict(sage.state_dict())
+        double, half = (lambda x, edge_index: 2 * sage(x, edge_index)), (lambda x, edge_index: 0.5 * sage(x, edge_index))
+        for k, (model, others) in enumerate((
+                (gat(), [gat(act="elu"), gat(negative_slope=0.5), gat(act_first=True)]), ([sage], [[far], [mine], [sage, torch.relu]]),
+                ([mine], [[other]]), (layer([2.0]), [layer([3.0])]), ([double], [[half]]), ([sage, torch.relu], [[sage, torch.neg]]),
+                ([sage, functools.partial(torch.add, other=1)], [[sage, functools.partial(torch.add, other=2)]]))):
+            work = self.folder / f"work {k}"
+            with self.assertRaises(ZeroDivisionError):
+                garner.infer(model, self.graph, self.x, checkpoint=work, progress=lambda *_: 1 / 0)
+            for one in others:
+                with self.subTest(model=model, one=one), self.assertRaisesRegex(garner.UsageError, "holds the rows of another model"):
+                    garner.infer(one, self.graph, self.x, checkpoint=work)
+            same = pickle.loads(pickle.dumps(model)) if k < 2 else layer([2.0], model[1].__closure__[0].cell_contents) if k == 3 else model
+            for part in same if k == 1 else ():
+                part.train()
+            self.assertEqual(len(garner.infer(same, self.graph, self.x, checkpoint=work)), self.n)
+
+    def test_a_model_is_the_same_one_in_another_process(self):
+        code = """if True:
+            import torch, torch_geometric.nn as pyg, functools
+            from garner.checkpoints import told
+            torch.manual_seed(1)
+            class Mine(pyg.SAGEConv):
+                scale = {3, "a", 2.5}
+                def message(self, x_j):
+                    return x_j + one[0]
+            conv, one, act = Mine(4, 4), [1.5], torch.nn.functional.relu
+            conv.register_forward_hook(lambda module, args, out: out * 2)
+            print(told([conv, torch.relu, act, lambda x, edge_index, nodes=None: act(conv(x, edge_index)), functools.partial(torch.add, other=one), pyg.GAT(4, 4, 2)]))
+            """
+        once, again = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+                       for seed in ("1", "2"))
+        self.assertEqual(once, again)
 
     def test_what_cannot_be_is_refused(self):
         class TwoLayers(torch.nn.Module):
