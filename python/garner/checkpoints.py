@@ -90,7 +90,8 @@ def _parts(one: Any) -> Iterator[Any]:
 def _passes(one: Any, name: str) -> bool:
     """An attribute that says how a module runs, not what it computes."""
     kept = ("_parameters", "_buffers", "_modules")
-    return isinstance(one, torch.nn.Module) and (name in _of_modules() and name not in kept or name == "inspector" or name.startswith("_cached"))
+    return isinstance(one, torch.nn.Module) and (name in _of_modules() and name not in kept or name.startswith(
+        ("inspector", "_cached", "_compiled_call_impl", "_is_torch_compile")))
 
 
 @functools.cache

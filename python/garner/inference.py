@@ -44,7 +44,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     model: of PyG's BasicGNN (GCN, GraphSAGE, GIN, GAT ..., jk None or 'last'); or a list of layers in their order: modules and functions that take
     (x, edge_index), and others that take x alone, as torch.relu. x has the rows of some nodes, and behind them those of their neighbors; edge_index
     (2, edges) leads from neighbors to nodes; the rows of the first nodes count. It runs in eval mode without gradients; GCNConv takes the degrees of the
-    whole graph
+    whole graph. What torch.compile made runs as it was before
     features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens
     out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, .gnt or .parquet (columns 'node', by id or by name, and
     'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
@@ -60,6 +60,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
     """
     given: list[_Weights] = []
+    model = _uncompiled(model)
     layers, modules, convs = _layers_of(model, given)
     if not isinstance(graph, Graph):
         raise KindError(f"graph is {_checks.told(graph)}; give a garner.Graph")
@@ -221,12 +222,20 @@ def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch
     return made, modules, convs
 
 
+def _uncompiled(model: Any) -> Any:
+    """What torch.compile was given: its graphs know nothing of what is put in the place of a layer's parts here."""
+    def of(one: Any) -> Any:
+        return getattr(one, "_orig_mod", getattr(one, "_torchdynamo_orig_callable", one))
+    model = of(model)
+    return [of(one) for one in model] if isinstance(model, (list, tuple, torch.nn.ModuleList, torch.nn.Sequential)) else model
+
+
 def _inside(function: Any) -> list[Any]:
     """What a function of Python refers to."""
     if not inspect.isfunction(function):
         return []
     found = inspect.getclosurevars(function)
-    return [*found.nonlocals.values(), *found.globals.values()]
+    return [*found.nonlocals.values(), *found.globals.values(), *(function.__defaults__ or ())]
 
 
 def _reads_edges(one: Any) -> bool:
@@ -255,14 +264,20 @@ def _in_order(group: list[Any], given: list[_Weights]) -> Callable[[Any, Any, in
 
 @contextlib.contextmanager
 def _evaluating(modules: list[torch.nn.Module]) -> Iterator[None]:
-    trained = [part for module in modules for part in module.modules() if part.training]
+    parts = [part for module in modules for part in module.modules()]
+    trained = [part for part in parts if part.training]
+    compiled = [(part, part._compiled_call_impl) for part in parts if getattr(part, "_compiled_call_impl", None) is not None]  # in place
     try:
+        for part, _ in compiled:
+            part._compiled_call_impl = None
         for module in modules:
             module.eval()
         yield
     finally:
         for part in trained:
             part.training = True
+        for part, call in compiled:
+            part._compiled_call_impl = call
 
 
 class _Weights:

@@ -209,6 +209,23 @@ class Inference(unittest.TestCase):
         self.assertTrue(torch.equal(found, garner.infer(model, self.graph, self.x, batch_size=100)))
         self.assertGreater(seen[0], self.n)  # the first layer was there
 
+    def test_compiled_models_run_as_they_were(self):
+        from garner.checkpoints import told
+        model = pyg.GraphSAGE(12, 16, 2, 5).eval()
+        want = garner.infer(model, self.graph, self.x)
+        torch.testing.assert_close(garner.infer(torch.compile(model, backend="eager"), self.graph, self.x), want)
+        for conv in (pyg.GCNConv(12, 5), pyg.SAGEConv(12, 5), pyg.GATConv(12, 5)):
+            digest, want = told(conv), garner.infer([conv], self.graph, self.x)
+            compiled = torch.compile(conv, backend="eager")
+            conv.compile(backend="eager")
+            for layers in ([compiled, torch.compile(torch.relu)], torch.compile(torch.nn.Sequential(conv, torch.nn.ReLU())),
+                           [torch.compile(lambda x, edge_index, conv=conv: conv(x, edge_index), backend="eager"), torch.relu]):
+                for size in (None, 100):
+                    with self.subTest(conv=conv, layers=layers, size=size):
+                        torch.testing.assert_close(garner.infer(layers, self.graph, self.x, batch_size=size), want.relu(), rtol=1e-4, atol=1e-4)
+            self.assertIsNotNone(conv._compiled_call_impl)
+            self.assertEqual(told(conv), digest)
+
     def test_goes_on_where_it_ended(self):
         model = pyg.GraphSAGE(12, 16, 3, 5).eval()
         want = garner.infer(model, self.graph, self.x, batch_size=100)
