@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import sources
 from .errors import FileError, UsageError
 from .kept_rows import InFile, unlink, writing
 
@@ -124,9 +125,9 @@ def _names(code: types.CodeType) -> set[str]:
 
 def seen(features: Any) -> Any:
     """What identifies features: of a file its name, size and time; of an array all of it; of a table of garner.tiered its shape and some rows."""
-    if isinstance(features, (str, os.PathLike)):
-        about = os.stat(features)
-        return os.path.abspath(os.fspath(features)), about.st_size, about.st_mtime_ns
+    if isinstance(features, (str, os.PathLike)) or sources.reads(features):
+        about = os.stat(file := sources.file_of(features))
+        return os.path.abspath(os.fspath(file)), about.st_size, about.st_mtime_ns, *(features[1:] if isinstance(features, tuple) else ())
     shape = tuple(features.shape)
     if hasattr(features, "row_bytes"):
         rows = features[np.linspace(0, shape[0] - 1, min(shape[0], 1000)).astype(np.int64)]

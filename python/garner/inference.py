@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _checks, staging
+from . import _checks, sources, staging
 from ._garner import Graph
 from .batches import loader
 from .checkpoints import Checkpoint, seen, told
@@ -45,12 +45,13 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     (x, edge_index), and others that take x alone, as torch.relu. x has the rows of some nodes, and behind them those of their neighbors; edge_index
     (2, edges) leads from neighbors to nodes; the rows of the first nodes count. It runs in eval mode without gradients; GCNConv takes the degrees of the
     whole graph. What torch.compile made runs as it was before
-    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens
+    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens, or (file, name)
     out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, .gnt or .parquet (columns 'node', by id or by name, and
     'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
     classes: the position of the largest score of each node: int64, shape (nodes,)
-    A graph with edge weights: layers that take edge_weight (GCNConv, GraphConv), or edge_attr and have edge_dim 1 (GATConv), get them; so do functions
-    (x, edge_index, edge_weight), by the name of that argument (without weights in the graph: ones); one by the name nodes gets how many nodes count
+    A graph with edge weights: layers that take edge_weight (GCNConv, GraphConv), or edge_attr of one column (GATConv of edge_dim 1), get them; so do
+    functions (x, edge_index, edge_weight), by the name of that argument (without weights in the graph: ones); one by the name nodes gets how many nodes
+    count. Layers of wider edge_attr, of edge_type or other arguments are refused
     side: the neighbors are the sources of in-edges ('in'), or the targets of out-edges ('out'), as in training
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
@@ -61,16 +62,22 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     """
     given: list[_Weights] = []
     model = _uncompiled(model)
-    layers, modules, convs = _layers_of(model, given)
+    layers, modules, convs, readers = _layers_of(model, given)
     if not isinstance(graph, Graph):
         raise KindError(f"graph is {_checks.told(graph)}; give a garner.Graph")
     if side not in ("in", "out"):
         raise UsageError(f"side={side!r}: use 'in' or 'out'")
+    if out is not None and not isinstance(out, (str, os.PathLike)):
+        raise KindError(f"out is {_checks.told(out)}; give the name of a file, or None")
     target = None if out is None else os.fspath(out)
     if target is not None and not target.endswith((".npy", ".gnt", ".parquet")):
         raise UsageError(f"out={target!r}: use a name that ends in .npy, .gnt or .parquet")
-    n = graph.info.num_nodes
-    rows = tiered(features) if isinstance(features, (str, os.PathLike)) else features
+    n, weighted = graph.info.num_nodes, graph.info.weights != "none"
+    for one in readers:
+        _require_known_arguments(one, weighted)
+    if n == 0:
+        raise UsageError("graph: has no nodes, and so a model gives nothing; give one with some")
+    rows = tiered(features) if isinstance(features, (str, os.PathLike)) or sources.reads(features) else features
     _checks.rows(rows, "features", n)
     if len(rows) != n:
         raise UsageError(f"features: {len(rows)} rows for a graph of {n} nodes; give one row per node")
@@ -87,8 +94,6 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         require_writable(target, graph)
     narrow = any(p.dtype == torch.bfloat16 for m in modules for p in m.parameters())
 
-    weighted = graph.info.weights != "none"
-
     def batches(x: Any, first: int = 0) -> Iterator[Any]:
         yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side,
                           edge_ids=weighted)
@@ -99,7 +104,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         pool = threads()
         ends.callback(end, pool)
         whole = WholeRows(graph, side, device, convs, memory)
-        degrees = _Weights(ends, modules, convs, batches, graph, whole)
+        degrees = _Weights(ends, modules, readers, batches, graph, whole)
         given.append(degrees)
         ahead: InMemory | None = None
 
@@ -190,17 +195,19 @@ def _require_same(k: int, again: torch.Tensor, found: torch.Tensor) -> None:
                          "that does not, as SAGEConv, GINConv, GATConv or GCNConv (as a module of the list), and nothing over all rows of a call")
 
 
-def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch.nn.Module], list[Any]]:
-    """A function (x, edge_index, nodes) -> rows of these nodes for each layer; the modules in them; and what alone reads edges in each, if it comes
-    first."""
+def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch.nn.Module], list[Any], list[Any]]:
+    """A function (x, edge_index, nodes) -> rows of these nodes for each layer; the modules in them; what alone reads edges in each, if it comes first; and
+    all that is called with edges here."""
     if hasattr(model, "inference_per_layer"):
         if getattr(model, "jk_mode", None) not in (None, "last"):
-            raise UsageError(f"model: jk='{model.jk_mode}' needs the rows of all layers at once; use jk=None or 'last', or give a list of layers")
+            raise UsageError(f"model: jk='{model.jk_mode}' needs the rows of all layers at once; use jk=None or 'last', or call the model itself on the "
+                             "whole graph")
         made: list[Any] = [lambda x, edge_index, nodes, k=k: model.inference_per_layer(k, x, edge_index, nodes) for k in range(model.num_layers)]
         modules = [model]
         pyg: Any = sys.modules.get("torch_geometric.nn.models.basic_gnn")
         plain = pyg is not None and type(model).inference_per_layer is pyg.BasicGNN.inference_per_layer
-        convs = list(model.convs) if plain else [None] * len(made)
+        readers = list(model.convs) if plain else []
+        convs = readers or [None] * len(made)
     elif isinstance(model, (Sequence, torch.nn.ModuleList, torch.nn.Sequential)) and len(model) and all(
             callable(one) and not inspect.isclass(one) for one in model):
         modules = [one for one in (*model, *(inner for function in model for inner in _inside(function))) if isinstance(one, torch.nn.Module)]
@@ -212,6 +219,7 @@ def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch
         if not any(map(_reads_edges, groups[0])):
             raise UsageError("model: no layer takes edge_index; give at least one that does, as SAGEConv")
         made, convs = [_in_order(group, given) for group in groups], [group[0] for group in groups]
+        readers = list(filter(_reads_edges, model))
     else:
         raise KindError(f"model is {_checks.told(model)}; give a model of PyG's BasicGNN, or a list of its layers")
     for part in (part for module in modules for part in module.modules()):
@@ -219,7 +227,50 @@ def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch
         if getattr(part, "track_running_stats", True) is False or name in _over_all or (name == "LayerNorm" and getattr(part, "mode", "") == "graph"):
             raise UsageError(f"model: {name}{'(mode=graph)' if name == 'LayerNorm' else ''} looks at all rows of a call, which has some of the nodes here; "
                              "use a norm of each row, as torch.nn.LayerNorm, or BatchNorm")
-    return made, modules, convs
+    return [_named(k, layer) for k, layer in enumerate(made)], modules, convs, readers
+
+
+def _named(k: int, layer: Any) -> Callable[[Any, Any, int], Any]:
+    """What torch and PyG say of rows that do not fit a layer becomes one sentence."""
+    def run(x: Any, edge_index: Any, nodes: int) -> Any:
+        try:
+            return layer(x, edge_index, nodes)
+        except (RuntimeError, TypeError, IndexError, AssertionError) as e:
+            if type(e) not in (RuntimeError, TypeError, IndexError, AssertionError):  # out of memory, an error of Garner's or the user's own
+                raise
+            said = " ".join(str(e).split()) or "an assertion failed"
+            raise (KindError if isinstance(e, TypeError) else UsageError)(
+                f"model: layer {k} fails on {len(x)} rows of shape {tuple(x.shape[1:])} and {_checks.kind(x)}: {said[:300]}; "
+                f"{'make the layers before it fit' if k else 'give features that it takes, or another layer'}") from e
+    setattr(run, "pairs", getattr(layer, "pairs", False))
+    return run
+
+
+def _require_known_arguments(one: Any, weighted: bool) -> None:
+    name, parameters = type(one).__name__ if isinstance(one, torch.nn.Module) else getattr(one, "__name__", "a function"), _parameters(one)
+    known = {"nodes", "edge_weight", "edge_attr"} if inspect.isroutine(one) else {"edge_weight", "edge_attr"} if weighted else set()
+    required = [of for of, p in parameters.items() if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len([of for of in required if of not in known]) > 2 or ("edge_type" in parameters and getattr(one, "num_relations", 1) != 1):
+        wants = [of for of in required if of not in ("x", "edge_index")] or ["edge_type"]
+        raise UsageError(f"model: {name} takes {' and '.join(wants)} besides x and edge_index, which infer does not have; give layers without")
+    width = _edge_width(one)
+    if width not in (0, 1) or (width == 1 and not weighted):
+        raise UsageError(f"model: {name} takes edge_attr of {width} {'column' if width == 1 else 'columns'}, and infer has the weights of edges alone, as one: "
+                         + ("this graph has none; give one with weights" if width == 1 else "give layers without edge_attr, or of edge_dim=1"))
+
+
+def _edge_width(conv: Any) -> int:
+    """Columns of edge_attr in a layer that was made for them."""
+    if not isinstance(conv, torch.nn.Module) or "edge_attr" not in _parameters(conv):
+        return 0
+    name = type(conv).__name__
+    for of in ("edge_dim", "in_edge_channels", *(("dim",) if name in ("CGConv", "GMMConv", "SplineConv") else ())):
+        if isinstance(width := getattr(conv, of, None), int):
+            return width
+    inner = {"GINEConv": getattr(conv, "lin", None) or getattr(conv, "nn", None), "NNConv": getattr(conv, "nn", None),
+             "GENConv": getattr(conv, "lin_edge", None)}.get(name)
+    found = (getattr(part, of, None) for part in (inner.modules() if isinstance(inner, torch.nn.Module) else ()) for of in ("in_features", "in_channels"))
+    return next((width for width in found if isinstance(width, int)), 0)
 
 
 def _uncompiled(model: Any) -> Any:
@@ -239,11 +290,14 @@ def _inside(function: Any) -> list[Any]:
 
 
 def _reads_edges(one: Any) -> bool:
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in _parameters(one).values()) > 1
+
+
+def _parameters(one: Any) -> Any:
     try:
-        parameters = inspect.signature(one.forward if isinstance(one, torch.nn.Module) else one).parameters.values()
+        return inspect.signature(one.forward if isinstance(one, torch.nn.Module) else one).parameters
     except (TypeError, ValueError):  # a function of torch
-        return False
-    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 1
+        return {}
 
 
 def _in_order(group: list[Any], given: list[_Weights]) -> Callable[[Any, Any, int], Any]:
@@ -284,21 +338,22 @@ class _Weights:
     """What edges weigh in the layers. GCNConv weighs an edge by the degrees of both ends in the whole graph besides; a mini-batch has all edges of its nodes,
     not those of their neighbors."""
 
-    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], convs: list[Any], batches: Callable[..., Iterator[Any]], graph: Graph,
+    def __init__(self, ends: contextlib.ExitStack, modules: list[torch.nn.Module], readers: list[Any], batches: Callable[..., Iterator[Any]], graph: Graph,
                  whole: WholeRows) -> None:
         self.batch: Any = None
         self.batches, self.graph, self.whole, there = batches, graph, whole, graph.info.weights != "none"
         self.values: torch.Tensor | None = None  # of all edges in the order of csr(side); made at their first use
         self.counts: dict[bool, torch.Tensor] = {}  # by target: the weight of plain edges, of loops, and of the loop that stays (-1: without)
-        for conv in convs if there else ():
-            takes = inspect.signature(conv.forward).parameters if isinstance(conv, torch.nn.Module) else ()
-            name = "edge_weight" if "edge_weight" in takes else "edge_attr" if "edge_attr" in takes and getattr(conv, "edge_dim", None) == 1 else ""
+        for conv in readers if there else ():
+            if not isinstance(conv, torch.nn.Module):
+                continue
+            name = "edge_weight" if "edge_weight" in _parameters(conv) else "edge_attr" if _edge_width(conv) == 1 else ""
             if name:
                 ends.callback(conv.register_forward_pre_hook(lambda _, args, kwargs, name=name: self._give(name, args, kwargs), with_kwargs=True).remove)
         for conv in (part for one in modules for part in one.modules()):
             if not any(base.__name__ == "GCNConv" for base in type(conv).__mro__) or not conv.normalize:
                 continue
-            weighted = there and any(conv is one for one in convs)
+            weighted = there and any(conv is one for one in readers)
             whole.scales[conv] = self._scales(conv, self._counted(weighted), weighted)
             ends.callback(conv.register_forward_pre_hook(self._weigh, with_kwargs=True).remove)
             ends.callback(setattr, conv, "normalize", True)

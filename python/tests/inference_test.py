@@ -124,17 +124,20 @@ class Inference(unittest.TestCase):
         second = pyg.GraphConv(12, 4)
         layers = {"GCN": pyg.GCNConv(12, 4), "GCN without loops": pyg.GCNConv(12, 4, add_self_loops=False), "improved": pyg.GCNConv(12, 4, improved=True),
                   "plain": pyg.GCNConv(12, 4, normalize=False), "ours": garner.pyg.GCNConv(12, 4), "GraphConv": second, "GraphConv mean": pyg.GraphConv(12, 4, aggr="mean"),
-                  "function": lambda x, edge_index, edge_weight: second(x, edge_index, edge_weight), "GAT": pyg.GATConv(12, 4, edge_dim=1, add_self_loops=False)}
+                  "function": lambda x, edge_index, edge_weight: second(x, edge_index, edge_weight), "GAT": pyg.GATConv(12, 4, edge_dim=1, add_self_loops=False),
+                  "GINE of edge_attr": pyg.GINEConv(torch.nn.Linear(12, 4), edge_dim=1), "NN of edge_attr": pyg.NNConv(12, 4, torch.nn.Linear(1, 48))}
         for name, conv in layers.items():
             for side in ("in", "out"):
                 with self.subTest(name, side=side), torch.no_grad():
                     to = torch.from_numpy(edges if side == "in" else edges[::-1].copy())
-                    want = conv(self.x, to, w[:, None] if name == "GAT" else w)
+                    want = conv(self.x, to, w[:, None] if name == "GAT" or "edge_attr" in name else w)
                     for more in ({}, {"batch_size": 45}, {"device": "simulated"}):
                         torch.testing.assert_close(garner.infer([conv], graph, self.x, side=side, **more), want, rtol=1e-4, atol=1e-4)
         with torch.no_grad():
             to, model = torch.from_numpy(edges), pyg.GCN(12, 8, 2, 4).eval()
             torch.testing.assert_close(garner.infer(model, graph, self.x), model(self.x, to, w), rtol=1e-4, atol=1e-4)
+            for conv in (layers["GCN"], second):  # not the first of its group
+                torch.testing.assert_close(garner.infer([torch.neg, conv], graph, self.x), conv(-self.x, to, w), rtol=1e-4, atol=1e-4)
             torch.testing.assert_close(garner.infer([nn], graph, self.x), nn(self.x, to), rtol=1e-4, atol=1e-4)
             found = garner.infer([lambda x, edge_index, nodes: nn((x, x[:nodes]), edge_index)], graph, self.x, batch_size=45)
             torch.testing.assert_close(found, nn(self.x, to), rtol=1e-4, atol=1e-4)
@@ -153,10 +156,15 @@ class Inference(unittest.TestCase):
         model = pyg.GraphSAGE(12, 16, 3, 5).eval()
         want = garner.infer(model, self.graph, self.x)
         np.save(self.folder / "x.npy", self.x.numpy())
-        for rows in (self.folder / "x.npy", garner.tiered(self.x.numpy()), self.x.numpy()):
+        np.savez(self.folder / "two.npz", a=self.x.numpy(), b=self.x.numpy() + 1)
+        for rows in (self.folder / "x.npy", (str(self.folder / "two.npz"), "a"), garner.tiered(self.x.numpy()), self.x.numpy()):
             self.assertTrue(torch.equal(garner.infer(model, self.graph, rows), want))
         torch.testing.assert_close(garner.infer(model, self.graph, self.x, memory_limit=0, scratch=self.folder), want)
-        self.assertEqual(os.listdir(self.folder), ["x.npy"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["two.npz", "x.npy"])
+        with self.assertRaises(ZeroDivisionError):
+            garner.infer(model, self.graph, (str(self.folder / "two.npz"), "a"), checkpoint=self.folder / "work", progress=lambda *_: 1 / 0)
+        with self.assertRaisesRegex(garner.UsageError, "another model"):
+            garner.infer(model, self.graph, (str(self.folder / "two.npz"), "b"), checkpoint=self.folder / "work")
 
     def test_results_in_files(self):
         model = pyg.GraphSAGE(12, 16, 2, 5).eval()
@@ -333,6 +341,18 @@ class Inference(unittest.TestCase):
                 (garner.UsageError, "LayerNorm\\(mode=graph\\)", dict(model=pyg.GraphSAGE(12, 16, 2, 5, norm="LayerNorm"))),
                 (garner.UsageError, "side='both'", dict(side="both")), (garner.UsageError, "ends in .npy, .gnt or .parquet", dict(out="z.csv")),
                 (garner.UsageError, "batch_size=0", dict(batch_size=0)), (garner.KindError, "graph is", dict(graph=5)),
+                (garner.UsageError, "GATConv takes edge_attr of 4 columns", dict(model=pyg.GAT(12, 16, 2, 5, edge_dim=4))),
+                (garner.UsageError, "GATConv takes edge_attr of 1 column, .* none", dict(model=[torch.relu, pyg.GATConv(12, 5, edge_dim=1)])),
+                (garner.UsageError, "GINEConv takes edge_attr of 3", dict(model=[pyg.GINEConv(torch.nn.Linear(12, 4), edge_dim=3)])),
+                (garner.UsageError, "GINEConv takes edge_attr of 12", dict(model=[pyg.GINEConv(torch.nn.Linear(12, 4))])),
+                (garner.UsageError, "NNConv takes edge_attr of 2", dict(model=[pyg.NNConv(12, 4, torch.nn.Linear(2, 48))])),
+                (garner.UsageError, "RGCNConv takes edge_type", dict(model=[pyg.RGCNConv(12, 4, 3)])),
+                (garner.UsageError, "layer 0 fails .*: an assertion failed", dict(model=[pyg.RGCNConv(12, 4, 1)])),
+                (garner.UsageError, "GCN2Conv takes x_0", dict(model=[pyg.GCN2Conv(12, 0.1)])), (garner.UsageError, "FAConv takes x_0", dict(model=[pyg.FAConv(12)])),
+                (garner.UsageError, "layer 0 fails on .* rows of shape \\(7,\\) and float32: ", dict(features=self.x[:, :7])),
+                (garner.UsageError, "layer 1 fails on .* rows of shape \\(4,\\)", dict(model=[pyg.SAGEConv(12, 4), pyg.SAGEConv(5, 4)])),
+                (garner.UsageError, "layer 0 fails on .* int64", dict(features=self.x.long())), (garner.UsageError, "layer 0 fails", dict(features=self.x[:, 0])),
+                (garner.UsageError, "has no nodes", dict(graph=garner.build([], []), features=self.x[:0])), (garner.KindError, "out is", dict(out=self.x)),
                 *((garner.UsageError, "layer 0 uses more than the edges", dict(model=[one], batch_size=100)) for one in (
                     pyg.SGConv(12, 4, K=2), pyg.LGConv(), TwoLayers(), pyg.DirGNNConv(pyg.SAGEConv(12, 4)))),
                 (garner.UsageError, "layer 0 uses more", dict(model=[pyg.SAGEConv(12, 4), lambda x: x - x.mean(0)], batch_size=100)),
@@ -344,6 +364,14 @@ class Inference(unittest.TestCase):
                 garner.infer(**{"model": model, "graph": self.graph, "features": self.x, "device": "cpu", **given})
         with self.assertRaises(garner.Error):
             garner.infer(model, self.graph, self.x[:-1])
+
+        class Own(RuntimeError):
+            pass
+
+        def stop(x, edge_index):
+            raise Own
+        with self.assertRaises(Own):
+            garner.infer([stop], self.graph, self.x)
 
 
 if __name__ == "__main__":
