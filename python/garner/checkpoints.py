@@ -133,7 +133,7 @@ def seen(features: Any) -> Any:
         rows = features[np.linspace(0, shape[0] - 1, min(shape[0], 1000)).astype(np.int64)]
     else:
         rows = features
-    return shape, told(torch.as_tensor(rows))
+    return shape, told((torch.as_tensor(rows), getattr(features, "_made", {}).get("scales")))
 
 
 class Checkpoint:

@@ -28,7 +28,7 @@ from .making import tiered
 from .pipeline import bytes_of, device_of
 from .progress import showing
 from .staging import Behind, end, threads
-from .whole_rows import WholeRows, host_tensor
+from .whole_rows import WholeRows, host_tensor, scales_of
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
 
@@ -45,9 +45,10 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     (x, edge_index), and others that take x alone, as torch.relu. x has the rows of some nodes, and behind them those of their neighbors; edge_index
     (2, edges) leads from neighbors to nodes; the rows of the first nodes count. It runs in eval mode without gradients; GCNConv takes the degrees of the
     whole graph. What torch.compile made runs as it was before
-    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens, or (file, name)
+    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens, or (file, name). Real
+    numbers become those of the model's parameters, int8 rows of a table with scales are multiplied by them
     out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, .gnt or .parquet (columns 'node', by id or by name, and
-    'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned
+    'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned; bfloat16 becomes float32 there
     classes: the position of the largest score of each node: int64, shape (nodes,)
     A graph with edge weights: layers that take edge_weight (GCNConv, GraphConv), or edge_attr of one column (GATConv of edge_dim 1), get them; so do
     functions (x, edge_index, edge_weight), by the name of that argument (without weights in the graph: ones); one by the name nodes gets how many nodes
@@ -92,7 +93,10 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     kept = None if checkpoint is None else Checkpoint(os.fspath(checkpoint), len(layers), (graph.digest(), size, side, classes, told(model), seen(features)))
     if target is not None:
         require_writable(target, graph)
-    narrow = any(p.dtype == torch.bfloat16 for m in modules for p in m.parameters())
+    of_parameters = [p.dtype for m in modules for p in m.parameters() if p.is_floating_point()]
+    narrow = torch.bfloat16 in of_parameters
+    kind = torch.bfloat16 if narrow else of_parameters[0] if of_parameters else None
+    scales = scales_of(rows)
 
     def batches(x: Any, first: int = 0) -> Iterator[Any]:
         yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side,
@@ -108,13 +112,20 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         given.append(degrees)
         ahead: InMemory | None = None
 
-        def narrowed(x: Any) -> Any:
-            return x.to(torch.bfloat16) if narrow and x.dtype == torch.float32 else x  # as it was before a file
+        def cast(k: int, x: Any, nodes: Any = None) -> Any:
+            """The rows of a layer in the model's dtype: features of any real numbers, and what was bfloat16 before a file. nodes: whose rows they are."""
+            nonlocal scales
+            if k:
+                return x.to(torch.bfloat16) if narrow and x.dtype == torch.float32 else x
+            if scales is not None and nodes is not None:
+                scales = scales.to(x.device)
+                x = x.float() * scales[nodes.to(x.device)].reshape(-1, *[1] * (x.ndim - 1))
+            return x if kind is None or not x.is_floating_point() else x.to(kind)
 
         def sampled(k: int, layer: Any, x: Any, first: int) -> Iterator[Any]:
             begin = first
             for batch in batches(x, first):
-                degrees.batch, x = batch, narrowed(batch.x)
+                degrees.batch, x = batch, cast(k, batch.x, batch.n_id)
                 found = layer(x.clone() if first == begin else x, batch.edge_index, batch.batch_size)  # layers may work in place
                 if first == begin and not getattr(layer, "pairs", False):
                     _require_one_hop(k, layer, x, batch, found)
@@ -125,14 +136,14 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         for k, layer in enumerate(layers):
             last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
             into: Any = None
-            near = whole.rows(k, rows) if first < n else None
+            near = whole.rows(k, rows, None if k else kind) if first < n else None
             if k == 0 and near is not None and target is None and kept is None and all(convs) and staging.link_of(near.device):
                 whole.set_out()
-                ahead = _ahead(layers, narrowed(near[:1].clone()), n, classes)
+                ahead = _ahead(layers, cast(k, near[:1].clone()), n, classes)
                 if ahead is not None:
                     ahead.touch(pool)  # behind the adjacency
             pieces: Any = (part for part in list[Any]()) if first == n else sampled(k, layer, rows, first) if near is None else (
-                whole.run(k, layer, narrowed(near), first, batch_size, _require_same))
+                whole.run(k, layer, cast(k, near), first, batch_size, _require_same))
             ends.callback(pieces.close)  # also where an error is on its way: a layer is then the user's own again
             for found in pieces:
                 found = found.argmax(-1) if last and classes else found

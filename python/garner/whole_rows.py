@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import _checks
 from ._garner import Graph
 from .errors import OutOfMemory
 from .operators import Lists, kinds, real_of, sum_now
 from .pipeline import torch_device
 from .staging import Arriving
-from .tables import Tiered, place_of
+from .tables import Tiered, kind_of, place_of
 
 _piece = 64 << 20  # bytes of a table's rows that are gathered at once
 _most_edges = 1 << 26  # of a chunk, unless one node has more
@@ -46,23 +47,27 @@ class WholeRows:
         """size: bytes of a layer's rows, which need room with those of the next, of a chunk, and of others."""
         return 3 * size <= (self.memory if self.device.type == "cpu" else _free(self.device))
 
-    def rows(self, layer: int, rows: Any) -> torch.Tensor | None:
-        """These rows, on the device, if the layer can work on them there."""
+    def rows(self, layer: int, rows: Any, kind: torch.dtype | None) -> torch.Tensor | None:
+        """These rows, on the device, if the layer can work on them there. kind: what they become then, if not what they are."""
         if self.convs[layer] is None or len(rows.shape) != 2:
             return None
         table = isinstance(rows, Tiered)
         given = rows if isinstance(rows, torch.Tensor) or table else host_tensor(rows)
         at = torch_device(place_of(rows)) if table else given.device
-        ids = torch.arange(1, device=at)
-        one = given[ids]
+        scaled = scales_of(rows) is not None
+
+        def read(ids: torch.Tensor) -> torch.Tensor:
+            return rows.gather(ids, dtype="f32") if scaled else given[ids]
+        one = read(torch.arange(1, device=at))
         there = not table and at == self.device and not isinstance(rows, np.memmap)
-        if one.dtype not in kinds or not self._take_lists(0 if there else self.nodes * one.nbytes):
+        wider = one.numel() * kind.itemsize if kind is not None and kind.itemsize > one.element_size() else 0
+        if one.dtype not in kinds or not self._take_lists(self.nodes * (wider + (0 if there else one.nbytes))):
             return None
         if not table:
             return Arriving(self.device, given.detach()).upto(self.nodes)
         found, step = torch.empty((self.nodes, one.shape[1]), dtype=one.dtype, device=self.device), max(1, _piece // max(1, one.nbytes))
         for first in range(0, self.nodes, step):
-            found[first:first + step] = given[torch.arange(first, min(self.nodes, first + step), device=at)]
+            found[first:first + step] = read(torch.arange(first, min(self.nodes, first + step), device=at))
         return found
 
     def _take_lists(self, rows: int = 0) -> bool:
@@ -190,6 +195,12 @@ def _free(device: torch.device) -> int:
     """Bytes, with what torch keeps for its next tensors."""
     found: int = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return found
+
+
+def scales_of(rows: Any) -> torch.Tensor | None:
+    """What the rows of an int8 table are multiplied by, one each; None: nothing."""
+    scales = rows._made["scales"] if isinstance(rows, Tiered) and kind_of(rows) == "int8" else None
+    return None if scales is None else host_tensor(_checks.floats(scales, "scales"))
 
 
 def host_tensor(array: Any) -> torch.Tensor:

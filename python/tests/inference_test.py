@@ -166,6 +166,33 @@ class Inference(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, "another model"):
             garner.infer(model, self.graph, (str(self.folder / "two.npz"), "b"), checkpoint=self.folder / "work")
 
+    def test_features_become_of_the_models_numbers(self):
+        model, listed = pyg.GraphSAGE(12, 16, 2, 5).eval(), [lambda x: x, pyg.GATConv(12, 5)]
+        quantized, scales = (self.x * 30).to(torch.int8), torch.rand(self.n) + 0.1
+        named = str(self.folder / "q.npy")
+        np.save(named, quantized.numpy())
+        rows = {kind: (self.x.to(kind), self.x.to(kind)) for kind in (torch.float64, torch.float16, torch.bfloat16)}
+        rows["table of float16"] = garner.tiered(self.x.half()), self.x.half()
+        for name, table in (("scales", garner.tiered(quantized, scales=scales.numpy())), ("file", garner.tiered(named, scales=scales.numpy()))):
+            rows[name] = table, quantized * scales[:, None]
+        for name, (given, means) in rows.items():
+            for of in (model, listed):
+                for kind, near in ((torch.float32, 1e-4), (torch.bfloat16, 0.1), (torch.float64, 1e-4)):
+                    for part in of if of is listed else [of]:
+                        _ = part.to(kind) if isinstance(part, torch.nn.Module) else part
+                    want = garner.infer(of, self.graph, means.to(kind))
+                    for more in ({}, {"batch_size": 100}, {"device": "simulated"}):
+                        with self.subTest(name, kind=kind, listed=of is listed, **more):
+                            torch.testing.assert_close(garner.infer(of, self.graph, given, **more), want, rtol=near, atol=near)
+        ids = torch.arange(self.n).flip(0)
+        layers = [torch.nn.Embedding(self.n, 12), pyg.SAGEConv(12, 5)]  # whole numbers stay
+        torch.testing.assert_close(garner.infer(layers, self.graph, ids), garner.infer(layers[1:], self.graph, layers[0].weight.detach().flip(0)))
+        work = self.folder / "work"
+        with self.assertRaises(ZeroDivisionError):
+            garner.infer(model, self.graph, garner.tiered(quantized, scales=scales.numpy()), checkpoint=work, progress=lambda *_: 1 / 0)
+        with self.assertRaisesRegex(garner.UsageError, "features"):
+            garner.infer(model, self.graph, garner.tiered(quantized, scales=scales.numpy() * 2), checkpoint=work)
+
     def test_results_in_files(self):
         model = pyg.GraphSAGE(12, 16, 2, 5).eval()
         want = garner.infer(model, self.graph, self.x, batch_size=300)
