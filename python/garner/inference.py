@@ -35,7 +35,7 @@ _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "I
 
 def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: bool = False, side: str = "in", batch_size: int | None = None,
           device: Any = None, memory_limit: int | str | None = None, scratch: Any = None, checkpoint: Any = None,
-          progress: Any = None) -> Any:
+          progress: Any = None, names: Any = None) -> Any:
     """What a model gives for every node, from all neighbors, one layer after the other: embeddings, scores or classes.
 
         z = garner.infer(model, graph, features)                               # a tensor in host memory
@@ -59,6 +59,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     checkpoint: a folder for the rows of each layer: a call with the same arguments (of functions the code and the values that it refers to) goes on where an
     earlier one ended, and empties it at the end; one with others is a UsageError
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all), in nodes times layers, after each mini-batch. What it raises ends the work
+    names: of the nodes in a .parquet file, as of garner.table: an array, or their file; None: graph.names, or those of the graph's file, or the ids
     Errors: KindError for another model, UsageError for a layer that looks at all rows of a call, FileError, OutOfMemory, Interrupted.
     """
     given: list[_Weights] = []
@@ -73,6 +74,8 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     target = None if out is None else os.fspath(out)
     if target is not None and not target.endswith((".npy", ".gnt", ".parquet")):
         raise UsageError(f"out={target!r}: use a name that ends in .npy, .gnt or .parquet")
+    if names is not None and not (target or "").endswith(".parquet"):
+        raise UsageError("names: a .parquet file alone has them; use out= of a name that ends so, or leave names out")
     n, weighted = graph.info.num_nodes, graph.info.weights != "none"
     for one in readers:
         _require_known_arguments(one, weighted)
@@ -92,7 +95,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         graph.make_in_edges()  # which its digest counts
     kept = None if checkpoint is None else Checkpoint(os.fspath(checkpoint), len(layers), (graph.digest(), size, side, classes, told(model), seen(features)))
     if target is not None:
-        require_writable(target, graph)
+        require_writable(target, graph, names)
     of_parameters = [p.dtype for m in modules for p in m.parameters() if p.is_floating_point()]
     narrow = torch.bfloat16 in of_parameters
     kind = torch.bfloat16 if narrow else of_parameters[0] if of_parameters else None
@@ -153,7 +156,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
                         ahead.drop()
                         ahead = None
                     into = kept.place(k, shape, found.dtype) if kept else between(found, n, memory, scratch, ends) if not last else (
-                        ahead if ahead is not None else result_in(target, graph, shape, found.dtype, ends))
+                        ahead if ahead is not None else result_in(target, graph, names, shape, found.dtype, ends))
                     if not kept and not (isinstance(into, InMemory) and into.whole.is_cuda):
                         into = Behind(into)
                         ends.callback(into.close)
@@ -170,7 +173,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         if kept is None:
             return rows
         stored = np.load(kept.file(len(layers) - 1), mmap_mode="r")
-        to = result_in(target, graph, stored.shape, torch.from_numpy(stored[:0].copy()).dtype, ends)
+        to = result_in(target, graph, names, stored.shape, torch.from_numpy(stored[:0].copy()).dtype, ends)
         for first in range(0, n, size):
             to.put(first, torch.from_numpy(stored[first:first + size].copy()))
         found = to.finish()

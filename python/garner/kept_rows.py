@@ -22,6 +22,7 @@ from . import _checks, _garner, staging
 from ._garner import Graph
 from .errors import FileError
 from .making import tiered
+from .names import has_names, names_of
 from .results import node_column
 
 
@@ -102,10 +103,10 @@ class InFile:
 
 
 class InParquet:
-    def __init__(self, file: str, graph: Graph, shape: tuple[int, ...], name: str) -> None:
+    def __init__(self, file: str, graph: Graph, names: Any, shape: tuple[int, ...], name: str) -> None:
         _checks.installed("garner.infer(out='....parquet')", "pyarrow")
         self.pa: Any = importlib.import_module("pyarrow")
-        self.file, self.name, self.nodes = file, name, node_column(graph)
+        self.file, self.name, self.nodes = file, name, node_column(graph, names)
         self.column = "class" if len(shape) == 1 else "embedding"
         self.writer: Any = None
 
@@ -125,12 +126,12 @@ class InParquet:
         return self.name
 
 
-def result_in(target: str | None, graph: Graph, shape: tuple[int, ...], dtype: torch.dtype, ends: contextlib.ExitStack) -> Any:
+def result_in(target: str | None, graph: Graph, names: Any, shape: tuple[int, ...], dtype: torch.dtype, ends: contextlib.ExitStack) -> Any:
     if target is None:
         return InMemory(shape, dtype)
     part = f"{target}.part-{os.getpid()}" + (".npy" if target.endswith(".gnt") else "")
     ends.callback(unlink, part)  # once it is whole it has another name
-    return InParquet(part, graph, shape, target) if target.endswith(".parquet") else InFile(part, shape, dtype, name=target)
+    return InParquet(part, graph, names, shape, target) if target.endswith(".parquet") else InFile(part, shape, dtype, name=target)
 
 
 def between(found: torch.Tensor, nodes: int, memory: int, scratch: Any, ends: contextlib.ExitStack) -> Any:
@@ -148,14 +149,16 @@ def between(found: torch.Tensor, nodes: int, memory: int, scratch: Any, ends: co
     return InFile(os.path.join(folder, "rows.npy"), shape, found.dtype)
 
 
-def require_writable(target: str, graph: Graph) -> None:
-    """Now, and not after the last layer."""
+def require_writable(target: str, graph: Graph, names: Any) -> None:
+    """Now, and not after the last layer; also that the nodes have the names that a file by name needs."""
     part = f"{target}.part-{os.getpid()}"
     with writing(target), open(part, "wb"):
         os.unlink(part)
     if target.endswith(".parquet"):
         _checks.installed("garner.infer(out='....parquet')", "pyarrow")
-        node_column(graph)
+        if names is None and graph.names is None and graph.info.names_digest and not has_names(graph.name):
+            raise FileError(f"{graph.name}: its nodes have names, and {names_of(graph.name)} does not hold them; give names=FILE")
+        node_column(graph, names)
 
 
 @contextlib.contextmanager

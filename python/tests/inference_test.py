@@ -216,6 +216,27 @@ class Inference(unittest.TestCase):
         self.assertEqual(found.column("class").to_pylist(), want.argmax(1).tolist())
         self.assertEqual(sorted(os.listdir(self.folder)), ["c.parquet", "h.npy", "z.npy", "z.parquet"])
 
+    def test_results_by_name(self):
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            self.skipTest("needs pyarrow")
+        file, out, layers, x = str(self.folder / "g.gnr"), self.folder / "z.parquet", [pyg.SimpleConv("sum")], torch.eye(3)
+        garner.convert(pa.table({"s": ["ann", "eve"], "d": ["bob", "ann"]}), file, src="s", dst="d", names=str(self.folder / "elsewhere.parquet"))
+        graph, want = garner.open(file), garner.read_names(self.folder / "elsewhere.parquet")
+        for names in (self.folder / "elsewhere.parquet", want):
+            garner.infer(layers, graph, x, out=out, names=names)
+            self.assertEqual(pq.read_table(out).column("node").to_pylist(), want.tolist())
+        os.unlink(out)
+        for kind, words, more in ((garner.FileError, "g.names.parquet does not hold them; give names=FILE", {}), (garner.UsageError, "names", {"names": ["ann", "bob"]}),
+                                  (garner.FileError, "nowhere.parquet", {"names": self.folder / "nowhere.parquet"}),
+                                  *((garner.UsageError, "a .parquet file alone", {"out": to, "names": want}) for to in (None, self.folder / "z.npy"))):
+            with self.subTest(words), self.assertRaisesRegex(kind, words):
+                garner.infer(layers, graph, x, progress=lambda *_: self.fail("work began"), **{"out": out, **more})
+        self.assertEqual(len(garner.infer(layers, graph, x)), 3)  # a tensor has no names
+        self.assertEqual(sorted(os.listdir(self.folder)), ["elsewhere.parquet", "g.gnr"])
+
     def test_a_feature_file_of_results(self):
         model = pyg.GraphSAGE(12, 16, 2, 5).eval()
         name = garner.infer(model, self.graph, self.x, out=self.folder / "z.gnt")
