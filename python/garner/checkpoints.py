@@ -24,6 +24,7 @@ import torch
 from . import sources
 from .errors import FileError, UsageError
 from .kept_rows import InFile, unlink, writing
+from .tables import scales_of
 
 _seconds = 10.0  # between two notes of a checkpoint
 _libraries = {"builtins", "garner", "numpy", "torch", "torch_geometric", *sys.stdlib_module_names}  # whose code has no state
@@ -31,12 +32,12 @@ _plain = (bool, int, float, complex, str, bytes, torch.dtype, type(None), type(.
 _deepest = 40
 
 
-def told(one: Any) -> str:
+def digest_of(one: Any) -> str:
     """The digest of what a model is made of."""
-    return _told(one, {}, 0).hex()
+    return _digest(one, {}, 0).hex()
 
 
-def _told(one: Any, known: dict[int, tuple[Any, bytes]], depth: int) -> bytes:
+def _digest(one: Any, known: dict[int, tuple[Any, bytes]], depth: int) -> bytes:
     """known: by identity what has its digest already, which keeps it alive; what is still on its way here has its type's name."""
     name = f"{type(one).__module__}.{type(one).__qualname__}"
     if isinstance(one, _plain) or depth > _deepest:
@@ -45,7 +46,7 @@ def _told(one: Any, known: dict[int, tuple[Any, bytes]], depth: int) -> bytes:
         known[id(one)] = one, name.encode()
         digest = hashlib.sha256(name.encode())
         for part in _parts(one):
-            digest.update(part if isinstance(part, bytes) else _told(part, known, depth + 1))
+            digest.update(part if isinstance(part, bytes) else _digest(part, known, depth + 1))
         known[id(one)] = one, digest.digest()
     return known[id(one)][1]
 
@@ -63,7 +64,7 @@ def _parts(one: Any) -> Iterator[Any]:
     elif isinstance(one, dict):
         yield from (part for pair in one.items() for part in pair)
     elif isinstance(one, (set, frozenset)):
-        yield from sorted(map(told, one))
+        yield from sorted(map(digest_of, one))
     elif isinstance(one, (list, tuple)):
         yield from one
     elif isinstance(one, types.CodeType):
@@ -133,7 +134,7 @@ def seen(features: Any) -> Any:
         rows = features[np.linspace(0, shape[0] - 1, min(shape[0], 1000)).astype(np.int64)]
     else:
         rows = features
-    return shape, told((torch.as_tensor(rows), getattr(features, "_made", {}).get("scales")))
+    return shape, digest_of((torch.as_tensor(rows), scales_of(features)))
 
 
 class Checkpoint:

@@ -21,14 +21,15 @@ import torch
 from . import _checks, sources, staging
 from ._garner import Graph
 from .batches import loader
-from .checkpoints import Checkpoint, seen, told
+from .checkpoints import Checkpoint, digest_of, seen
 from .errors import KindError, UsageError
 from .kept_rows import InMemory, between, require_writable, result_in
 from .making import tiered
 from .pipeline import bytes_of, device_of
 from .progress import showing
 from .staging import Behind, end, threads
-from .whole_rows import WholeRows, host_tensor, scales_of
+from .tables import scales_of
+from .whole_rows import WholeRows, host_tensor
 
 _over_all = ("GraphNorm", "PairNorm", "MeanSubtractionNorm", "GraphSizeNorm", "InstanceNorm")  # they look at all rows of a call
 
@@ -93,13 +94,13 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     memory = _free_memory() // 2 if memory_limit is None else bytes_of(memory_limit, "memory_limit")
     if checkpoint is not None and side == "in":
         graph.make_in_edges()  # which its digest counts
-    kept = None if checkpoint is None else Checkpoint(os.fspath(checkpoint), len(layers), (graph.digest(), size, side, classes, told(model), seen(features)))
+    kept = None if checkpoint is None else Checkpoint(os.fspath(checkpoint), len(layers), (graph.digest(), size, side, classes, digest_of(model), seen(features)))
     if target is not None:
         require_writable(target, graph, names)
     of_parameters = [p.dtype for m in modules for p in m.parameters() if p.is_floating_point()]
     narrow = torch.bfloat16 in of_parameters
     kind = torch.bfloat16 if narrow else of_parameters[0] if of_parameters else None
-    scales = scales_of(rows)
+    scales: Any = None if (found := scales_of(rows)) is None else host_tensor(found)
 
     def batches(x: Any, first: int = 0) -> Iterator[Any]:
         yield from loader(graph, [-1], None if first == 0 else torch.arange(first, n), x=x, batch_size=size, device=device, side=side,

@@ -408,6 +408,12 @@ def place_of(table: Tiered[Any]) -> str:
     return table._table.device
 
 
+def scales_of(rows: Any) -> npt.NDArray[np.float32] | None:
+    """What the int8 rows of a table are multiplied by, one each; None: nothing."""
+    scales = rows._made["scales"] if isinstance(rows, Tiered) and kind_of(rows) == "int8" else None
+    return None if scales is None else _checks.floats(scales, "scales")
+
+
 def kind_of(table: Tiered[Any]) -> str:
     """What its elements are, as 'float32'."""
     return table._table.kind

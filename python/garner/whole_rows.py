@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _checks
 from ._garner import Graph
 from .errors import OutOfMemory
 from .operators import Lists, kinds, real_of, sum_now
 from .pipeline import torch_device
 from .staging import Arriving
-from .tables import Tiered, kind_of, place_of
+from .tables import Tiered, place_of, scales_of
 
 _piece = 64 << 20  # bytes of a table's rows that are gathered at once
 _most_edges = 1 << 26  # of a chunk, unless one node has more
@@ -195,12 +194,6 @@ def _free(device: torch.device) -> int:
     """Bytes, with what torch keeps for its next tensors."""
     found: int = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return found
-
-
-def scales_of(rows: Any) -> torch.Tensor | None:
-    """What the rows of an int8 table are multiplied by, one each; None: nothing."""
-    scales = rows._made["scales"] if isinstance(rows, Tiered) and kind_of(rows) == "int8" else None
-    return None if scales is None else host_tensor(_checks.floats(scales, "scales"))
 
 
 def host_tensor(array: Any) -> torch.Tensor:
