@@ -6,6 +6,7 @@ code of functions and classes that are the user's own, and the values that these
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import hashlib
 import inspect
@@ -117,11 +118,13 @@ def _code(one: Any) -> Iterator[Any]:
                 yield cell.cell_contents
         if own:
             yield one.__code__
-            yield from (part for name in sorted(_names(one.__code__)) if name in one.__globals__ for part in (name, one.__globals__[name]))
+            yield from (part for name in sorted(_globals(one.__code__)) if name in one.__globals__ for part in (name, one.__globals__[name]))
 
 
-def _names(code: types.CodeType) -> set[str]:
-    return set(code.co_names).union(*(_names(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)))
+def _globals(code: types.CodeType) -> set[str]:
+    """Names that it reads; those of attributes may be names of other things."""
+    read = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    return read.union(*(_globals(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)))
 
 
 def seen(features: Any) -> Any:

@@ -356,16 +356,16 @@ class Inference(unittest.TestCase):
 
     def test_a_model_is_the_same_one_in_another_process(self):
         code = """if True:
-            import torch, torch_geometric.nn as pyg, functools
+            import torch, torch_geometric.nn as pyg, functools, os
             from garner.checkpoints import digest_of
             torch.manual_seed(1)
             class Mine(pyg.SAGEConv):
                 scale = {3, "a", 2.5}
                 def message(self, x_j):
                     return x_j + one[0]
-            conv, one, act = Mine(4, 4), [1.5], torch.nn.functional.relu
+            conv, one, act, shape = Mine(4, 4), [1.5], torch.nn.functional.relu, os.getpid()
             conv.register_forward_hook(lambda module, args, out: out * 2)
-            print(digest_of([conv, torch.relu, act, lambda x, edge_index, nodes=None: act(conv(x, edge_index)), functools.partial(torch.add, other=one), pyg.GAT(4, 4, 2)]))
+            print(digest_of([conv, torch.relu, act, lambda x, edge_index, nodes=None: act(conv(x, edge_index)) + x.shape[1], functools.partial(torch.add, other=one), pyg.GAT(4, 4, 2)]))
             """
         once, again = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
                        for seed in ("1", "2"))
