@@ -22,7 +22,6 @@ from . import _checks, _garner, staging
 from ._garner import Graph
 from .errors import FileError
 from .making import tiered
-from .names import has_names, names_of
 from .results import node_column
 
 
@@ -156,8 +155,6 @@ def require_writable(target: str, graph: Graph, names: Any) -> None:
         os.unlink(part)
     if target.endswith(".parquet"):
         _checks.installed("garner.infer(out='....parquet')", "pyarrow")
-        if names is None and graph.names is None and graph.info.names_digest and not has_names(graph.name):
-            raise FileError(f"{graph.name}: its nodes have names, and {names_of(graph.name)} does not hold them; give names=FILE")
         node_column(graph, names)
 
 

@@ -24,7 +24,7 @@ def node_column(graph: Graph, names: Any = None) -> Any:
     if own and graph.names is None and not digest:
         return pa.array(ids)
     if own and graph.names is None and not has_names(graph.name):
-        raise FileError(f"{graph.name}: its nodes have names, and {names_of(graph.name)} does not hold them; give garner.table names=FILE, or set "
+        raise FileError(f"{graph.name}: its nodes have names, and {names_of(graph.name)} does not hold them; give names=FILE, or set "
                         "graph.names = garner.read_names(FILE)")
     file = graph.name if own and graph.names is None else names if isinstance(names, (str, os.PathLike)) else None
     found = read_names(file) if file is not None else graph.names if own else names
