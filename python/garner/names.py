@@ -69,13 +69,18 @@ def digest_of(names: Any) -> int:
         return int(writer.finish().names_digest)
 
 
-def write(graph_file: str, names: Any, digest: int) -> None:
-    """The names of a graph in memory, for the file that it was saved to."""
-    pa: Any = library()
-    part = f"{names_of(graph_file)}.part-{os.getpid()}"
-    column = pa.array(names)
+def checked(graph_file: str, names: Any, digest: int) -> Any:
+    """The names of a graph in memory as a column, before the graph is saved to that file."""
+    column = library().array(names)
     if digest_of(column) != digest:
         raise UsageError(f"{names_of(graph_file)}: graph.names are those of another graph; set it to what garner.read_names gives for this one, or to None")
+    return column
+
+
+def write(graph_file: str, column: Any, digest: int) -> None:
+    """For the file that the graph was saved to."""
+    pa: Any = library()
+    part = f"{names_of(graph_file)}.part-{os.getpid()}"
     try:
         table = pa.table({"name": column}).replace_schema_metadata({_key: digest.to_bytes(8, "little").hex()})
         library("parquet").write_table(table, part)

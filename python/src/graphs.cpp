@@ -424,9 +424,11 @@ void add_graphs(nb::module_& m) {
           [](py_graph const& g, nb::object file) {
             std::string const path = path_of(file);
             auto const held = g.use();
+            std::uint64_t const digest = !g.names.is_none() && path.ends_with(".gnr") ? held->info().names_digest : 0;
+            nb::object const names = nb::module_::import_("garner.names");
+            nb::object const column = digest ? names.attr("checked")(path, g.names, digest) : nb::none();
             std::vector<std::string> const lost = released([&] { return save_graph(*held, path); });
-            if (!g.names.is_none() && held->info().names_digest && path.ends_with(".gnr"))
-              nb::module_::import_("garner.names").attr("write")(path, g.names, held->info().names_digest);
+            if (digest) names.attr("write")(path, column, digest);
             return lost;
           },
           nb::arg("file"), nb::sig("def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]"),

@@ -31,8 +31,8 @@ arc_sorter::arc_sorter(executor& x, scratch_folder& folder, bool weighted, std::
     : x_(x), folder_(folder), weighted_(weighted), bytes_(bytes) {
   std::uint64_t const most = std::max(least_part, bytes / record_bytes()), threads = x.threads().threads();
   page_ = std::clamp<std::uint64_t>(std::bit_floor(most / std::max<std::uint64_t>(256, 32 * pages_to_split * threads)), 16, 512);
-  std::uint64_t const to_sort = std::min(most / 2, 4 * pages_to_split * page_ * threads);
-  most_pages_ = std::max<std::uint64_t>(least_part / page_, (most - to_sort) / page_);
+  to_sort_ = std::min(most / 2, 4 * pages_to_split * page_ * threads);
+  most_pages_ = std::max<std::uint64_t>(least_part / page_, (most - to_sort_) / page_);
 }
 
 void arc_sorter::add(std::span<std::uint64_t const> added, std::span<std::uint32_t const> weights) {
@@ -213,7 +213,9 @@ void arc_sorter::each_sorted(
       moved.notify_all();
     }
   };
-  x_.threads().run(x_.threads().threads(), 1, [&](std::uint64_t, std::uint64_t) {
+  // As many threads as have room, twice that of a share each.
+  std::uint64_t const fit = std::max<std::uint64_t>(1, to_sort_ / (2 * std::max<std::uint64_t>(1, std::min(room, gathered_))));
+  x_.threads().run(std::min<std::uint64_t>({x_.threads().threads(), shares.size(), fit}), 1, [&](std::uint64_t, std::uint64_t) {
     try {
       work();
     } catch (...) {

@@ -38,6 +38,8 @@ class arc_sorter {
   void in_order(taker const& take);  // may be called repeatedly; by any thread, one at a time
 
   std::uint64_t count() const { return count_; }
+  // Memory that in_order() takes besides, to sort the part that stays in memory.
+  std::uint64_t sort_bytes() const { return runs_.empty() ? std::min(gathered_ * 6, to_sort_) * record_bytes() : 0; }
   std::uint64_t runs() const { return runs_made_; }  // written to disk: 0 if one part held all keys
   std::uint64_t passes() const { return passes_; }   // over the files, excluding the last
 
@@ -81,8 +83,8 @@ class arc_sorter {
   scratch_folder& folder_;
   bool weighted_;
   std::uint64_t bytes_;
-  std::uint64_t page_ = 0, most_pages_ = 0;  // records of a page; pages of a part
-  std::vector<buffer<std::uint64_t>> keys_;  // memory of pages
+  std::uint64_t page_ = 0, to_sort_ = 0, most_pages_ = 0;  // records of a page, and of all threads' room to sort; pages of a part
+  std::vector<buffer<std::uint64_t>> keys_;                // memory of pages
   std::vector<buffer<std::uint32_t>> weights_;
   std::vector<page> pages_;
   std::vector<std::uint32_t> free_pages_;

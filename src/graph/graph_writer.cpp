@@ -23,6 +23,11 @@ struct graph_writer::impl {
     to.take(list);
   }
 
+  void require_open() const {
+    if (ended) fail(errc::usage, "{}: finish() was called; make another writer for other edges", source);
+  }
+
+  bool ended = false;
   std::string source;
   scratch_folder folder;  // of the names
   std::uint64_t memory;
@@ -43,6 +48,7 @@ graph_writer& graph_writer::operator=(graph_writer&&) noexcept = default;
 
 void graph_writer::add(edge_array const& part) {
   as_error([&] {
+    impl_->require_open();
     if (impl_->names)
       fail(errc::usage, "{}: edge {} has no names and earlier edges have; give all edges names", impl_->source, impl_->edges);
     impl_->take(list_of(part, impl_->edges));
@@ -52,6 +58,7 @@ void graph_writer::add(edge_array const& part) {
 void graph_writer::add(name_column const& sources, name_column const& targets, edge_array const& weights) {
   as_error([&] {
     impl& m = *impl_;
+    m.require_open();
     if (sources.rows != targets.rows) fail(errc::usage, "{} sources for {} targets; give each edge both", sources.rows, targets.rows);
     if (!m.names) {
       if (m.edges) fail(errc::usage, "{}: edge {} has names and earlier edges have none; give all edges names", m.source, m.edges);
@@ -73,11 +80,13 @@ void graph_writer::rest() {
 graph_info graph_writer::finish(build_report* report, std::uint64_t vertices, bool reversed) {
   return as_error([&] {
     impl& m = *impl_;
+    m.require_open();
     build_report mine;
     m.all.source = m.source;
     m.all.vertices = std::max(m.all.vertices, vertices);
+    if (!m.names && !m.to.any()) require_vertices(m.all, m.build.allow_empty);
+    m.ended = true;
     if (m.names) m.all.vertices = m.names->count(), m.all.names_digest = m.names->digest(), m.names->end();
-    else if (!m.to.any()) require_vertices(m.all, m.build.allow_empty);
     return m.to.finish(std::move(m.all), report ? *report : mine, reversed);
   });
 }

@@ -459,14 +459,14 @@ void large_graph::write_container(std::uint64_t id_base, build_report& report) {
   graph_info& info = counts_.info;
   std::uint64_t const n = info.vertices;
   std::uint64_t const state = (n + 1) * 8 * (info.in_edges ? 2 : 1) + (info.directed && !info.in_edges ? n / 8 : 0);
-  auto const enough = [&] { return left() >= state + of_streams + least_merge * (info.in_edges ? 2 : 1); };
+  auto const enough = [&] { return left() >= state + of_streams + least_merge * (info.in_edges ? 2 : 1) + sorter_->sort_bytes(); };
   if (!enough()) sorter_->cut();
   bool const tiny = how_.bytes && how_.bytes < large_graph_least;  // as in tests
   if (!enough() && !tiny)
     fail(errc::memory,
          "{}: {} bytes of host memory are left for its {} vertices and a part of its edges, and {} are needed; raise the host budget{}",
          name_, left(), n, state + of_streams + least_merge * 2, info.directed && info.in_edges ? ", or leave out --in-edges" : "");
-  std::uint64_t const free = left() - std::min(left(), state + of_streams);
+  std::uint64_t const free = left() - std::min(left(), state + of_streams + sorter_->sort_bytes());
   std::uint64_t const share = std::max<std::uint64_t>(tiny ? 1024 : least_merge, free / (info.in_edges ? 5 : 4) * (info.in_edges ? 2 : 3));
   sorter_->finish(share);
 

@@ -10,6 +10,7 @@
 #include "core/random.hpp"
 #include "folder.hpp"
 #include "garner/handle.hpp"
+#include "refused.hpp"
 
 namespace garner {
 namespace {
@@ -180,6 +181,7 @@ TEST_F(writer, vertices_without_edges_are_counted_at_the_end) {
   std::vector<edge> const one{{3, 5}};
   to.add({one, {}, {}, 0});
   EXPECT_EQ(to.finish(nullptr, 9).vertices, 9u);
+  EXPECT_TRUE(testing::refused(errc::usage, "finish() was called", [&] { to.add(edge_array{}); }));
   EXPECT_EQ(graph_writer(folder / "empty.gnr", "no edges", {}, {}).finish(nullptr, 7).vertices, 7u);
 }
 
