@@ -307,7 +307,7 @@ def _rows_by_name(folder: _Folder, of: _Type, what: str, table: Any, ids: str, c
             if flat.null_count:
                 bad = first + next(k for k, row in enumerate(values) if None in row.as_py())
                 raise InputError(f"{where}: row {bad}: '{column}' holds a null; give each node all of its numbers")
-            flat = flat.to_numpy(zero_copy_only=False)
+            flat = tabular.values_of(flat) if pa.types.is_integer(flat.type) or pa.types.is_floating(flat.type) else flat.to_numpy(zero_copy_only=False)
             flat = flat.reshape(len(values), -1) if lists and len(values) else flat
             made = np.zeros((0, *flat.shape[1:]), flat.dtype) if made is None else made
             if len(made) < of.count():

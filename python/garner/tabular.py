@@ -61,7 +61,7 @@ class Table:
         self.at_once = min(_rows, max(1 << 12, memory >> 11))  # rows of a batch, of which three are there at a time
         self.block = min(4 << 20, max(1 << 18, memory >> 4))  # bytes that are read of a column, or of text
         self.kind: Any = None  # of the names: a type of pyarrow; None: ids are numbers
-        self.types: dict[str, tuple[str, str, str]] = {}  # of the first part: each column's type and name, and where
+        self.types: dict[str, tuple[str, str, str, int]] = {}  # of the first part: each column's type and name, where, and of how many
         if isinstance(edges, (str, bytes, os.PathLike)):
             self.parts = files(edges)
         elif isinstance(edges, (list, tuple)) and edges and all(isinstance(one, (str, bytes, os.PathLike)) for one in edges):
@@ -131,23 +131,29 @@ class Table:
                     for at in range(0, batch.num_rows, self.at_once):
                         columns = [_decoded(batch.column(k if whole else names[k]).slice(at, self.at_once)) for k, _ in chosen]
                         for (k, role), column in zip(chosen, columns):
-                            self._check(where, first + at, names[k], role, column)
+                            self._check(where, first + at, names, k, role, column)
                         yield where, first + at, columns
                     first += batch.num_rows
             except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, pa.ArrowTypeError, text.Error) as e:
-                hint = "; renumber=True reads ids as text" if "conversion error to int" in str(e) else "; save it in UTF-8" if "UTF8" in str(e) else ""
+                hint = "; renumber=True reads ids as text" if "conversion error to int" in str(e) else \
+                    "; save it in UTF-8" if "UTF8" in str(e) else "; a quote in its first row does not end" if "end of data" in str(e) else ""
                 raise InputError(f"{where}: pyarrow cannot read it: {' '.join(str(e).split())}{hint}") from None
             except OSError as e:
                 raise FileError(f"{where}: {e.strerror or ' '.join(str(e).split())}") from None
 
-    def _check(self, where: str, first: int, name: str, role: str, column: Any) -> None:
-        was, called, there = self.types.setdefault(role, (_kind(column.type), name, where))
-        if called != name and not (called.startswith(_unnamed) or name.startswith(_unnamed)):
+    def _check(self, where: str, first: int, names: list[str], k: int, role: str, column: Any) -> None:
+        name = names[k]
+        was, called, there, width = self.types.setdefault(role, (_kind(column.type), name, where, len(names)))
+        if called.startswith(_unnamed) or name.startswith(_unnamed):
+            if width != len(names):
+                raise InputError(f"{where}: has {len(names)} columns, and {there} has {width}; parts without a header have the same columns")
+        elif called.casefold() != name.casefold():
             raise InputError(f"{where}: {role} is column '{name}', and in {there} it is '{called}'; all parts have the same columns, or give them by name")
         if was != _kind(column.type) and not (role == "weight" and {was, _kind(column.type)} == {"whole numbers", "floats"}):
-            raise InputError(f"{where}: column '{name}' is {column.type}, and in {there} it is {was}; all parts have the same columns")
+            raise InputError(f"{where}: column '{name}' is {column.type}, and in {there} it is {was}; " +
+                             ("cast it to float" if role == "weight" else "all parts have the same columns"))
         if column.null_count:
-            raise InputError(f"{where}: row {first + column.is_null().index(True).as_py()}: '{name}' is null; leave such rows out")
+            raise InputError(f"{where}: row {first + values_of(column.is_null().cast('uint8')).argmax()}: '{name}' is null; leave such rows out")
 
     def _add(self, writer: Any, first: int, columns: list[Any]) -> None:
         pa = library()
@@ -253,24 +259,25 @@ def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None, block:
                                  "as .parquet, .arrow or .csv.gz")
         first = re.split(rb"[\r\n]", head, maxsplit=1)[0].decode("utf-8-sig", "replace")
         delimiter = "\t" if ".tsv" in os.path.basename(part) or (part == "-" and "\t" in first and "," not in first) else ","
-        fields = next(text.reader([first], delimiter=delimiter), [])
-        spaced = any(field != field.strip() for field in fields)
-        fields = [field.strip().strip('"') for field in fields]
+        head, found, lines, more = _header(head, stream, delimiter, block)
+        fields = [field.strip().strip('"') for field in found]
         # A first line of whole numbers where src and dst are positions: the file has no header.
         ends = [one for one in columns[:2] if isinstance(one, int) and 0 <= one < len(fields)]
         bare = len(ends) == 2 and all(fields[one].lstrip("-").isdigit() for one in ends)
-        if not head or not (bare or re.search(rb"[\r\n]", head)):
-            return  # nothing, or a header alone
+        if not head:
+            return
         names = [f"{_unnamed}{k}" for k in range(len(fields))] if bare else fields
         at = [None if one is None else _position(part, names, one) for one in columns]
+        if not (bare or more):
+            return  # a header alone
         types = {names[k]: pa.float64() for k in at[2:] if k is not None} | ({names[k]: pa.string() for k in at[:2] if k is not None} if renumber else {})
-        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=block, column_names=names, skip_rows=0 if bare else 1),
+        with csv.open_csv(pa.PythonFile(_Rest(head, stream), "r"), csv.ReadOptions(block_size=block, column_names=names, skip_rows=0 if bare else lines),
                           csv.ParseOptions(delimiter=delimiter), csv.ConvertOptions(column_types=types)) as reader:
             for batch in reader:
                 for k in (k for k in at[:2] if k is not None and pa.types.is_string(batch.column(k).type)):
-                    column = compute.utf8_trim_whitespace(batch.column(k)) if spaced else batch.column(k)
-                    if not (lengths := values_of(compute.binary_length(column))).all():
-                        column = compute.if_else(pa.array(lengths > 0), column, None)
+                    column = compute.utf8_trim_whitespace(batch.column(k)) if found[k] != found[k].strip() else batch.column(k)
+                    if not values_of(lengths := compute.binary_length(column)).all():
+                        column = compute.if_else(lengths.cast(pa.bool_()), column, pa.nulls(len(column), column.type))
                     batch = batch.set_column(k, names[k], column)
                 if at[2] is not None and batch.num_rows and not batch.column(at[2]).null_count:
                     weights = values_of(batch.column(at[2]))
@@ -278,6 +285,27 @@ def _read_csv(part: str, columns: tuple[Any, ...], renumber: bool | None, block:
                         whole = pa.Array.from_buffers(pa.int64(), len(weights), [None, pa.py_buffer(weights.astype(np.int64))])
                         batch = batch.set_column(at[2], names[at[2]], whole)
                 yield names, batch
+
+
+def _header(head: bytes, stream: Any, delimiter: str, block: int) -> tuple[bytes, list[str], int, bool]:
+    """What was read, and of its first row the fields, the lines (quotes may hold several), and whether more follows."""
+    limit = text.field_size_limit(2 * block)
+    try:
+        while True:
+            lines = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
+            reader = text.reader(lines, delimiter=delimiter)
+            fields = next(reader, [])
+            if lines.read(1):
+                return head, fields, reader.line_num, True
+            more = stream.read(1 << 16)
+            if not more or len(head) > block:
+                lines.seek(0)
+                next(text.reader(lines, delimiter=delimiter, strict=True), [])  # an error where a quote does not end
+            if not more:
+                return head, fields, reader.line_num, False
+            head += more
+    finally:
+        text.field_size_limit(limit)
 
 
 def _standard_input() -> Any:

@@ -127,15 +127,25 @@ class Edges(unittest.TestCase):
         (self.folder / "pandas").mkdir()
         (self.folder / "pandas" / "__init__.py").write_text("__version__ = '2.2.3'\nclass DataFrame: pass\n")
         files = [self.write(kind, self.table(), kind) for kind in ("parquet", "csv")]
+        pq.write_table(pa.table({"name": ["x", "y"], "number": [1., 2.], "list": [[1, 2], [3, 4]]}), self.folder / "rows.parquet")
+        (self.folder / "holes.csv").write_text("user,item\nx,y\n,z\n")
         pq.write_table(pa.table({"w": [1.5], "user": ["x"], "item": ["y"]}), self.folder / "names.parquet")
         code = f"""
 import garner, sys
 for given, renumber in [(file, renumber) for file in {files} for renumber in (False, True)] + [({str(self.folder / "names.parquet")!r}, None)]:
     garner.convert(given, {str(self.folder / "g.gnr")!r}, src="user", dst="item", weight="w", renumber=renumber)
 print("pandas" in sys.modules)
+try:
+    garner.convert({str(self.folder / "holes.csv")!r}, {str(self.folder / "g.gnr")!r})
+except garner.InputError:
+    print("pandas" in sys.modules)
+for column in ("number", "list"):
+    garner.convert({{("a", "to", "a"): {str(self.folder / "names.parquet")!r}}}, {str(self.folder)!r} + f"/{{column}}.json", src="user", dst="item",
+                   features={{"a": ({str(self.folder / "rows.parquet")!r}, "name", column)}})
+print("pandas" in sys.modules)
 """
         done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(self.folder)}, capture_output=True, text=True)
-        self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
+        self.assertEqual((done.stdout, done.stderr), ("False\n" * 3, ""))
 
     def test_files_of_other_formats_and_folders(self):
         twin = garner.build(self.source, self.target)
@@ -181,7 +191,13 @@ print("pandas" in sys.modules)
         for text in (b"s, d\n1, 2\n", b"\"s\", \"d\"\n1,2\n", b"\"a, b\",s,d\nx,1,2\n"):
             self.assertEqual(of(text, src="s", dst="d").ids().tolist(), [0, 1, 2])
         self.assertEqual(list(of(b"s, d\nann, bob\nbob, ann\n", src="s", dst="d").names), ["ann", "bob"])
-        for text in (b"a,b\nx,y\n,c\n", b"a,b\nx,y\n\"\",c\n", b"a, b\nx, y\n , c\n"):  # no node is called ''
+        self.assertEqual(list(of(b"s,d, w\n a,b,1\na,b,2\n", src="s", dst="d").names), [" a", "b", "a"])  # a column whose own name has no blank before it
+        for header in (b'src,dst,"no\nte"', b'src,dst,"no\r\n\"\"te\r\n"', b'src,dst,' + b"x" * 200_000,
+                       b'src,dst,"' + b"x\n" * 100_000 + b'"', b"src,dst,5\" gr\xf6"):
+            for options in (dict(), dict(src="src", dst="dst", renumber=True)):
+                self.assertEqual(of(header + b"\n1,2,3\n2,1,3\n", **options).info.num_edges, 2, header[:20])
+        self.assertEqual(of(b'src,dst,"no\nte"\n1,2,3\n', weight="no\nte").info.weights, "u32")
+        for text in (b"a,b\nx,y\n,c\n", b"a,b\nx,y\n\"\",c\n", b" a,b\n x,y\n ,c\n"):  # no node is called ''
             with self.assertRaisesRegex(garner.InputError, "t.csv: row 1: 'a' is null; leave such rows out"):
                 of(text)
         self.assertEqual(list(of(b"a,b\nNA,null\nx,y\n").names), ["NA", "null", "x", "y"])
@@ -333,6 +349,17 @@ print("pandas" in sys.modules)
         pq.write_table(pa.table({"ts": [5], "user": [3], "item": [4]}), self.folder / "other" / "1.parquet")
         refused(garner.InputError, ["1.parquet: src is column 'ts', and in ", "0.parquet it is 'user'"], self.folder / "other")
         self.assertEqual(garner.read_edges(self.folder / "other", **names).ids().tolist(), [0, 1, 2, 3, 4])
+        pq.write_table(pa.table({"USER": [3], "Item": [4]}), self.folder / "other" / "1.parquet")
+        self.assertEqual(garner.read_edges(self.folder / "other").info.num_edges, 2)
+        (self.folder / "bare").mkdir()
+        for k, text in enumerate(("1,2\n", "9,3,4\n")):
+            (self.folder / "bare" / f"{k}.csv").write_text(text)
+        refused(garner.InputError, ["1.csv: has 3 columns, and ", "0.csv has 2"], self.folder / "bare")
+        (self.folder / "decimals").mkdir()
+        for k, one in enumerate((pa.array([1.5]), pa.array([decimal.Decimal("1.5")]))):
+            pq.write_table(pa.table({"a": [1], "b": [2], "w": one}), self.folder / "decimals" / f"{k}.parquet")
+        refused(garner.InputError, ["1.parquet: column 'w' is decimal128(2, 1), and in ", "it is floats", "cast it to float"], self.folder / "decimals",
+                weight="w")
         (self.folder / "hive" / "day=1").mkdir(parents=True)
         pq.write_table(pa.table({"a": [1], "b": [2]}), self.folder / "hive" / "day=1" / "0.parquet")
         refused(garner.FileError, ["hive: has no file", "name the files, as '", "hive/**/*.parquet'"], self.folder / "hive")
@@ -358,6 +385,9 @@ print("pandas" in sys.modules)
         refused(garner.KindError, ["weights is decimal128", "cast them to float"], one.set_column(2, "w", pa.array([decimal.Decimal("1.5")])), weight="w")
         (self.folder / "cut.parquet").write_bytes(pathlib.Path(good.replace("*", "part-1")).read_bytes()[:-9])
         refused(garner.InputError, ["cut.parquet: pyarrow cannot read it"], self.folder / "cut.parquet")
+        for rows in (1, 1_500_000):
+            (self.folder / "open.csv").write_text('a,"b\n' + "1,2\n" * rows)
+            refused(garner.InputError, ["open.csv", "a quote in its first row does not end"], self.folder / "open.csv")
         (self.folder / "cut.csv").write_text("a,b\n1,2\n3\n")
         refused(garner.InputError, ["cut.csv"], self.folder / "cut.csv")
         many = pa.array(range(2_000_000)).cast(pa.string())
