@@ -330,6 +330,14 @@ def _rows_by_name(folder: _Folder, of: _Type, what: str, table: Any, ids: str, c
     return made[:of.count()]
 
 
+def refuse(options: Mapping[str, Any], why: str) -> None:
+    """Options of garner.convert that would be ignored."""
+    usual = dict(src=0, dst=1, numbering="automatic", id_bytes=0, weight_seed=1)
+    for name, value in options.items():
+        if name != "memory_limit" and value is not None and value is not False and value != usual.get(name):
+            raise UsageError(f"{name}={_checks.told(value)}: {why}; leave it out")
+
+
 def convert(given: Any, file: str, features: Any, labels: Any, names: Any, columns: dict[str, Any], scratch: Any, options: dict[str, Any]) -> None:
     """garner.convert to a dataset file."""
     if names is not None:
@@ -341,10 +349,8 @@ def convert(given: Any, file: str, features: Any, labels: Any, names: Any, colum
     if own is None and not folder:
         by_type = given if isinstance(given, Mapping) else {("node", "to", "node"): given}
         return of_tables(by_type, file, features, labels, **columns, memory_limit=options.pop("memory_limit"), scratch=scratch, options=options)
-    plain = dict(src=0, dst=1, features=None, labels=None, keep_duplicates=False, keep_loops=False, in_edges=False, numbering="automatic", weight_seed=1)
-    for name, value in {**columns, **options, "features": features, "labels": labels, "scratch": scratch}.items():
-        if name not in ("undirected", "memory_limit", *(("id_bytes",) if folder else ())) and value not in (plain.get(name), None) and value != 0:
-            raise UsageError(f"{name}={_checks.told(value)}: is for tables of edges, and all edges and ids of {_checks.told(given)} stay; leave it out")
+    unused = {**columns, **options, "features": features, "labels": labels, "scratch": scratch, "undirected": None, **({"id_bytes": 0} if folder else {})}
+    refuse(unused, f"is for tables of edges, and all edges and ids of {_checks.told(given)} stay")
     if own is not None:
         return write(file, *own, undirected=options["undirected"])
     for note in _garner._convert_folder(given, file, options["undirected"], options["id_bytes"]):

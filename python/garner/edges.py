@@ -71,15 +71,20 @@ def _convert(edges: Any, to: Any, src: Any, dst: Any, weight: Any, renumber: boo
         return None
     if features is not None or labels is not None:
         raise UsageError(f"features and labels become part of a dataset file, whose name ends in .json, and not of {_checks.told(to)}")
+    unused = dict(renumber=renumber, names=names, scratch=scratch)
     if (graph := foreign.graph_of(edges, weight, options)) is not None:
         if isinstance(graph, Graph):
+            datasets.refuse({**unused, "src": src, "dst": dst}, f"is for tables of edges, unlike {_checks.told(edges)}")
             graph.save(to)
             return graph.info
         edges, src, dst, weight, options["undirected"] = graph
     if isinstance(edges, (str, os.PathLike)) and os.path.isfile(edges) and not ending(os.fspath(edges)) and src == 0 and dst == 1:
+        unused["weight"] = weight
         if str(to).endswith(".gnt") or os.fspath(edges).endswith(".gnt"):
+            datasets.refuse({**unused, **options}, f"is for edges, and {os.fspath(edges)} holds rows")
             _garner._convert_rows(edges, to)
             return None
+        datasets.refuse(unused, f"is for tables of edges, unlike {os.fspath(edges)}")
         return _garner._convert(edges, to, **{**options, "undirected": undirected or None})
     reading, options["memory_limit"] = divided(options["memory_limit"])
     table = Table(edges, src, dst, weight, renumber, reading)

@@ -325,6 +325,7 @@ class Foreign(Case):
         twin = garner.build(self.edges[cites], num_nodes=90, keep_duplicates=True, keep_loops=True)
         self.assertEqual(garner.open(self.folder / "one.gnr").digest(), twin.digest())
         self.refused(garner.UsageError, ["weight='w'", "leave it out"], one, weight="w")
+        self.refused(garner.UsageError, ["weight=0", "leave it out"], one, weight=0)
         beyond = DglGraph({"_N": 9}, {("_N", "_E", "_N"): self.edges[cites]}, {}, {})
         self.refused(garner.IdError, ["('node', 'to', 'node')"], beyond)
 

@@ -155,7 +155,16 @@ print("pandas" in sys.modules)
         self.assertFalse(garner.convert(self.folder / "g.gnr", self.folder / "u.gnr", undirected=True).directed)
         np.save(self.folder / "rows.npy", np.arange(6.).reshape(3, 2))
         for one, other in (("rows.npy", "rows.gnt"), ("rows.gnt", "again.npy")):
-            self.assertIsNone(garner.convert(self.folder / one, self.folder / other))
+            self.assertIsNone(garner.convert(self.folder / one, self.folder / other, memory_limit="1GiB"))
+            for option, value in dict(undirected=True, names="q", weight=0, renumber=True, in_edges=True, numbering="keep", id_bytes=8, weight_seed=2,
+                                      random_weights=(1, 5), keep_loops=True, keep_duplicates=True, scratch=self.folder).items():
+                with self.assertRaisesRegex(garner.UsageError, f"^{option}=.*: is for edges, and .*{one} holds rows; leave it out"):
+                    garner.convert(self.folder / one, self.folder / other, **{option: value})
+        for option, value in dict(names="q", weight=0, renumber=True, scratch=self.folder).items():
+            with self.assertRaisesRegex(garner.UsageError, f"^{option}=.*: is for tables of edges, unlike .*g.el; leave it out"):
+                garner.convert(self.folder / "g.el", self.folder / "g.gnr", **{option: value})
+        with self.assertRaisesRegex(garner.UsageError, "^names='q': is for tables of edges, unlike a ndarray.*; leave it out"):
+            garner.convert(np.array([[0, 1], [1, 2]]), self.folder / "g.gnr", names="q")
         np.testing.assert_array_equal(np.load(self.folder / "again.npy"), np.load(self.folder / "rows.npy"))
         at = self.folder / "mini" / "processed" / "author__writes__paper"
         at.mkdir(parents=True)
