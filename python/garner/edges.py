@@ -16,7 +16,7 @@ from typing import Any
 from . import _checks, _garner, datasets, foreign
 from ._garner import Graph, GraphInfo
 from .errors import Error, FileError, KindError, UsageError
-from .names import NamesFile, names_of, read_names
+from .names import NamesFile, column_of, digest_of, names_of
 from .progress import Show, watching
 from .tabular import Table, divided, ending
 
@@ -121,7 +121,9 @@ def read_edges(edges: Any, *, src: str | int = 0, dst: str | int = 1, weight: st
                 scratch=scratch or folder, progress=progress)
         graph = _garner.open(file)
         if os.path.exists(names_of(file)):
-            graph.names = read_names(file)
+            names = column_of(names_of(file))
+            digest_of(names, graph.info.names_digest)  # garner.table and graph.save compare it
+            graph.names = names.to_numpy()
     return graph
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -12,9 +13,10 @@ import numpy as np
 
 from . import _checks, _garner
 from .errors import FileError, KindError, UsageError
-from .tabular import laid_out, library, name_type, values_of
+from .tabular import laid_out, library, name_type, plain, values_of
 
 _key = b"garner.names"  # of Parquet's metadata: the digest that the graph file has too
+_known: dict[bytes, int] = {}  # digests of arrays, by a hash of all of their names
 
 
 def read_names(file: Any) -> Any:
@@ -37,7 +39,12 @@ def read_names(file: Any) -> Any:
     _checks.installed("garner.read_names", "pyarrow")
     if graph and not has_names(graph):
         raise FileError(f"{path}: holds the names of another graph than {graph}, which was written again; remove it, or convert the table again")
-    return library("parquet").read_table(path, columns=["name"]).column("name").to_numpy()
+    return column_of(path).to_numpy()
+
+
+def column_of(file: str) -> Any:
+    """The names in a file of Parquet, of Arrow."""
+    return library("parquet").read_table(file, columns=["name"]).column("name")
 
 
 def has_names(graph_file: str) -> bool:
@@ -57,16 +64,33 @@ def digest_in(file: str) -> int:
     return 0
 
 
-def digest_of(names: Any) -> int:
-    """The digest of an array of Arrow, as garner.convert would write it; 0: not names."""
+def digest_of(names: Any, known: int = 0) -> int:
+    """The digest of an array of Arrow, as garner.convert would write it (or has: `known`); 0: not names, or one twice. Each is worked out once."""
+    columns, text, ends = [], hashlib.blake2b(), hashlib.blake2b()
+    for part in getattr(names, "chunks", [names]):
+        for first in range(0, len(part), 1 << 17):
+            one = plain(part.slice(first, 1 << 17))
+            one = one.dictionary_decode() if library().types.is_dictionary(one.type) else one
+            if (kind := name_type(one.type)) is None or one.null_count:
+                return 0
+            data, at, width, _ = laid_out(one, kind)
+            text.update(data if at is None else data[at[0]:at[-1]])
+            ends.update(b"%d," % width if at is None else np.diff(at))
+            columns.append((len(one), (data, at, width)))
+    key = text.digest() + ends.digest()
+    if key not in _known:
+        _known[key] = known or (_worked_out(columns) if columns else 0)
+    return _known[key]
+
+
+def _worked_out(columns: list[tuple[int, tuple[Any, Any, int]]]) -> int:
+    """By a graph of edges from each second name to the next."""
     with tempfile.TemporaryDirectory(prefix="garner-") as folder:
         writer = _garner._GraphWriter(os.path.join(folder, "names.gnr"), "names", folder, keep_loops=True)
-        for part in getattr(names, "chunks", [names]):
-            if (kind := name_type(part.type)) is None or part.null_count:
-                return 0
-            column = laid_out(part, kind)
-            writer.add_names(column, column, None)  # each name first appears in its own row
-        return int(writer.finish().names_digest)
+        for rows, column in columns:
+            source: Any = np.arange(0, rows, 2, dtype=np.uint32)
+            writer.add_names((*column, source), (*column, np.minimum(source + 1, rows - 1)), None)
+        return int(writer.finish().names_digest) if writer.names == sum(rows for rows, _ in columns) else 0
 
 
 def checked(graph_file: str, names: Any, digest: int) -> Any:

@@ -32,8 +32,8 @@ def node_column(graph: Graph, names: Any = None) -> Any:
         at = pa.array(found)
     except pa.ArrowException as e:
         raise KindError(f"names: {' '.join(str(e).split())}; give strings, bytes or whole numbers, as garner.read_names gives them") from None
-    if digest and not (digest_in(os.fspath(file)) == digest if file is not None else own and len(at) == len(ids)) and digest_of(at) != digest:
-        raise UsageError(f"names: {len(at)} names of another graph than {graph.name}, or in another order; give those that garner.convert wrote with it")
+    if digest and not (file is not None and digest_in(os.fspath(file)) == digest) and digest_of(at) != digest:
+        raise UsageError(f"{'graph.' if own else ''}names: {len(at)} names of another graph than {graph.name}, or in another order; give those that garner.convert wrote with it")
     if digest and len(ids) and len(ids) <= int(ids[-1]) < len(at):  # nodes without edges were left out
         return at.take(pa.array(ids))
     if len(at) != len(ids) or (len(ids) and int(ids[-1]) != len(ids) - 1):

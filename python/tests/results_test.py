@@ -2,6 +2,7 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -75,10 +76,41 @@ class Results(unittest.TestCase):
             self.assertEqual(garner.table(g, names=at / "moved.parquet").column("node").to_pylist(), ["p", "q", "r"])
             g.names = garner.read_names(at / "moved.parquet")
             self.assertEqual(garner.table(g).column("node").to_pylist(), ["p", "q", "r"])
+            listed = pq.read_table(at / "moved.parquet", read_dictionary=["name"]).column("name")
+            for names in (listed, listed.combine_chunks(), pa.chunked_array([own[:2], own[2:]])):
+                self.assertEqual(garner.table(g, names=names).column("node").to_pylist(), ["p", "q", "r"])
+            with self.assertRaisesRegex(garner.UsageError, "3 names of another graph"):
+                garner.table(g, names=listed.take(pa.array([1, 0, 2])))
             g.names = garner.read_names(at / "b.gnr")
+            with self.assertRaisesRegex(garner.UsageError, "graph.names: 3 names of another graph than .*a.gnr"):
+                garner.table(g)
             with self.assertRaisesRegex(garner.UsageError, "again.names.parquet: graph.names are those of another graph"):
                 g.save(at / "again.gnr")
             self.assertEqual([file.name for file in at.glob("again*")], [])
+
+    def test_names_are_looked_through_once(self):
+        """Each array's digest is worked out once, and that of a graph which was read never; one that has changed is another."""
+        count = 300_001  # beyond the blocks in which they are looked through
+        g = garner.read_edges(pa.table({"s": pa.array(range(count)).cast(pa.string()), "d": pa.array([str(k) for k in range(1, count)] + ["0"])}))
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(garner.names, "_worked_out", side_effect=garner.names._worked_out) as worked:
+            file = pathlib.Path(folder) / "g.gnr"
+            garner.table(g)
+            g.save(file)
+            self.assertEqual(worked.call_count, 0)
+            garner.names._known.clear()
+            opened, own = garner.open(file), garner.read_names(file)
+            for names in (own, own.copy(), pa.chunked_array([own[:7], own[7:]]), pa.array(own).dictionary_encode()):
+                self.assertEqual(len(garner.table(opened, names=names)), count)
+            self.assertEqual(worked.call_count, 1)
+            opened.names = np.append(own, own[:1])
+            with self.assertRaisesRegex(garner.UsageError, "graph.names are those of another graph"):
+                opened.save(file.with_name("twice.gnr"))
+            worked.reset_mock()
+            own[-1] = "another"
+            for names in (own, np.append(own[:-1], own[:1])):
+                with self.assertRaisesRegex(garner.UsageError, "names of another graph"):
+                    garner.table(opened, names=names)
+            self.assertEqual(worked.call_count, 2)
 
     def test_what_does_not_fit_is_refused(self):
         g = garner.build([0, 1], [1, 2])
