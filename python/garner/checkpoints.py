@@ -33,6 +33,11 @@ _plain = (bool, int, float, complex, str, bytes, torch.dtype, type(None), type(.
 _deepest = 40
 
 
+def original(one: Any) -> Any:
+    """What torch.compile was given."""
+    return getattr(one, "_orig_mod", getattr(one, "_torchdynamo_orig_callable", one))
+
+
 def digest_of(one: Any) -> str:
     """The digest of what a model is made of."""
     return _digest(one, {}, 0).hex()

@@ -21,7 +21,7 @@ import torch
 from . import _checks, sources, staging
 from ._garner import Graph
 from .batches import loader
-from .checkpoints import Checkpoint, digest_of, seen
+from .checkpoints import Checkpoint, digest_of, original, seen
 from .errors import KindError, UsageError
 from .kept_rows import InMemory, between, require_writable, result_in
 from .making import tiered
@@ -46,8 +46,9 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     (x, edge_index), and others that take x alone, as torch.relu. x has the rows of some nodes, and behind them those of their neighbors; edge_index
     (2, edges) leads from neighbors to nodes; the rows of the first nodes count. It runs in eval mode without gradients; GCNConv takes the degrees of the
     whole graph. What torch.compile made runs as it was before
-    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens, or (file, name). Real
-    numbers become those of the model's parameters, int8 rows of a table with scales are multiplied by them
+    features: one row per node, in the order of graph.ids(): an array, a tensor, a table of garner.tiered, or a file that it opens, or (file, name).
+    Floating-point numbers become those of the first module that has parameters, and functions before it in a list get them as they are; int8 rows of a
+    table with scales are multiplied by them
     out: None: the result, shape (nodes, width), is a tensor in host memory; a name that ends in .npy, .gnt or .parquet (columns 'node', by id or by name, and
     'embedding' or 'class'): the result is that file, whole or not at all, and its name is returned; bfloat16 becomes float32 there
     classes: the position of the largest score of each node: int64, shape (nodes,)
@@ -97,9 +98,7 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     kept = None if checkpoint is None else Checkpoint(os.fspath(checkpoint), len(layers), (graph.digest(), size, side, classes, digest_of(model), seen(features)))
     if target is not None:
         require_writable(target, graph, names)
-    of_parameters = [p.dtype for m in modules for p in m.parameters() if p.is_floating_point()]
-    narrow = torch.bfloat16 in of_parameters
-    kind = torch.bfloat16 if narrow else of_parameters[0] if of_parameters else None
+    narrow = any(p.dtype == torch.bfloat16 for m in modules for p in m.parameters())
     scales: Any = None if (found := scales_of(rows)) is None else host_tensor(found)
 
     def batches(x: Any, first: int = 0) -> Iterator[Any]:
@@ -117,14 +116,14 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         ahead: InMemory | None = None
 
         def cast(k: int, x: Any, nodes: Any = None) -> Any:
-            """The rows of a layer in the model's dtype: features of any real numbers, and what was bfloat16 before a file. nodes: whose rows they are."""
+            """The rows of a layer as they were before a file held what was bfloat16, and features by their scales. nodes: whose rows they are."""
             nonlocal scales
             if k:
                 return x.to(torch.bfloat16) if narrow and x.dtype == torch.float32 else x
             if scales is not None and nodes is not None:
                 scales = scales.to(x.device)
                 x = x.float() * scales[nodes.to(x.device)].reshape(-1, *[1] * (x.ndim - 1))
-            return x if kind is None or not x.is_floating_point() else x.to(kind)
+            return x
 
         def sampled(k: int, layer: Any, x: Any, first: int) -> Iterator[Any]:
             begin = first
@@ -140,14 +139,14 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
         for k, layer in enumerate(layers):
             last, first = k + 1 == len(layers), 0 if kept is None else kept.done(k)
             into: Any = None
-            near = whole.rows(k, rows, None if k else kind) if first < n else None
+            near = whole.rows(k, rows, None if k else _kind_of(convs[k])) if first < n else None
             if k == 0 and near is not None and target is None and kept is None and all(convs) and staging.link_of(near.device):
                 whole.set_out()
                 ahead = _ahead(layers, cast(k, near[:1].clone()), n, classes)
                 if ahead is not None:
                     ahead.touch(pool)  # behind the adjacency
             pieces: Any = (part for part in list[Any]()) if first == n else sampled(k, layer, rows, first) if near is None else (
-                whole.run(k, layer, cast(k, near), first, batch_size, _require_same))
+                whole.run(k, layer, cast(k, near) if k else _as_of(convs[k], near), first, batch_size, _require_same))
             ends.callback(pieces.close)  # also where an error is on its way: a layer is then the user's own again
             for found in pieces:
                 found = found.argmax(-1) if last and classes else found
@@ -217,11 +216,12 @@ def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch
         if getattr(model, "jk_mode", None) not in (None, "last"):
             raise UsageError(f"model: jk='{model.jk_mode}' needs the rows of all layers at once; use jk=None or 'last', or call the model itself on the "
                              "whole graph")
-        made: list[Any] = [lambda x, edge_index, nodes, k=k: model.inference_per_layer(k, x, edge_index, nodes) for k in range(model.num_layers)]
+        made: list[Any] = [lambda x, edge_index, nodes, k=k: model.inference_per_layer(k, x if k else _as_of(model, x), edge_index, nodes)
+                           for k in range(model.num_layers)]
         modules = [model]
         pyg: Any = sys.modules.get("torch_geometric.nn.models.basic_gnn")
         plain = pyg is not None and type(model).inference_per_layer is pyg.BasicGNN.inference_per_layer
-        readers = list(model.convs) if plain else []
+        readers = list(map(original, model.convs)) if plain else []
         convs = readers or [None] * len(made)
     elif isinstance(model, (Sequence, torch.nn.ModuleList, torch.nn.Sequential)) and len(model) and all(
             callable(one) and not inspect.isclass(one) for one in model):
@@ -233,7 +233,8 @@ def _layers_of(model: Any, given: list[_Weights]) -> tuple[list[Any], list[torch
             groups[-1].append(one)
         if not any(map(_reads_edges, groups[0])):
             raise UsageError("model: no layer takes edge_index; give at least one that does, as SAGEConv")
-        made, convs = [_in_order(group, given) for group in groups], [group[0] for group in groups]
+        first = next((one for one in groups[0] if _kind_of(one)), None)
+        made, convs = [_in_order(group, given, first) for group in groups], [group[0] for group in groups]
         readers = list(filter(_reads_edges, model))
     else:
         raise KindError(f"model is {_checks.told(model)}; give a model of PyG's BasicGNN, or a list of its layers")
@@ -256,7 +257,7 @@ def _named(k: int, layer: Any) -> Callable[[Any, Any, int], Any]:
             said = " ".join(str(e).split()) or "an assertion failed"
             raise (KindError if isinstance(e, TypeError) else UsageError)(
                 f"model: layer {k} fails on {len(x)} rows of shape {tuple(x.shape[1:])} and {_checks.kind(x)}: {said[:300]}; "
-                f"{'make the layers before it fit' if k else 'give features that it takes, or another layer'}") from e
+                f"{'make the layers before it fit' if k else 'give features that it takes, another layer'}, or look into it: the cause is above") from e
     setattr(run, "pairs", getattr(layer, "pairs", False))
     return run
 
@@ -265,10 +266,13 @@ def _require_known_arguments(one: Any, weighted: bool) -> None:
     name, parameters = type(one).__name__ if isinstance(one, torch.nn.Module) else getattr(one, "__name__", "a function"), _parameters(one)
     known = {"nodes", "edge_weight", "edge_attr"} if inspect.isroutine(one) else {"edge_weight", "edge_attr"} if weighted else set()
     required = [of for of, p in parameters.items() if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len([of for of in required if of not in known]) > 2 or ("edge_type" in parameters and getattr(one, "num_relations", 1) != 1):
+    of_pyg = str(getattr(getattr(type(one), "forward", None), "__module__", "")).startswith("torch_geometric.")  # whose attributes mean what they say
+    of_types = of_pyg and "edge_type" in parameters and not (name == "FiLMConv" and one.num_relations == 1)
+    if len([of for of in required if of not in known]) > 2 or of_types:
         wants = [of for of in required if of not in ("x", "edge_index")] or ["edge_type"]
-        raise UsageError(f"model: {name} takes {' and '.join(wants)} besides x and edge_index, which infer does not have; give layers without")
-    width = _edge_width(one)
+        raise UsageError(f"model: {name} takes {' and '.join(wants)} besides x and edge_index, " + (
+            "and this graph has no weights; give one with" if wants == ["edge_weight"] else "which infer does not have; give layers without"))
+    width = _edge_width(one) if of_pyg else 0
     if width not in (0, 1) or (width == 1 and not weighted):
         raise UsageError(f"model: {name} takes edge_attr of {width} {'column' if width == 1 else 'columns'}, and infer has the weights of edges alone, as one: "
                          + ("this graph has none; give one with weights" if width == 1 else "give layers without edge_attr, or of edge_dim=1"))
@@ -289,11 +293,21 @@ def _edge_width(conv: Any) -> int:
 
 
 def _uncompiled(model: Any) -> Any:
-    """What torch.compile was given: its graphs know nothing of what is put in the place of a layer's parts here."""
-    def of(one: Any) -> Any:
-        return getattr(one, "_orig_mod", getattr(one, "_torchdynamo_orig_callable", one))
-    model = of(model)
-    return [of(one) for one in model] if isinstance(model, (list, tuple, torch.nn.ModuleList, torch.nn.Sequential)) else model
+    """Without torch.compile, whose graphs know nothing of what is put in the place of a layer's parts here."""
+    model = original(model)
+    return [original(one) for one in model] if isinstance(model, (list, tuple, torch.nn.ModuleList, torch.nn.Sequential)) else model
+
+
+def _kind_of(module: Any) -> torch.dtype | None:
+    """The dtype of a module's parameters; None: it has none of real numbers."""
+    found = [p.dtype for p in module.parameters() if p.is_floating_point()] if isinstance(module, torch.nn.Module) else []
+    return torch.bfloat16 if torch.bfloat16 in found else found[0] if found else None
+
+
+def _as_of(module: Any, x: Any) -> Any:
+    """Features in the dtype of the first module that computes with them."""
+    kind = _kind_of(module)
+    return x if kind is None or not x.is_floating_point() else x.to(kind)
 
 
 def _inside(function: Any) -> list[Any]:
@@ -315,14 +329,15 @@ def _parameters(one: Any) -> Any:
         return {}
 
 
-def _in_order(group: list[Any], given: list[_Weights]) -> Callable[[Any, Any, int], Any]:
-    """given: once it is there, what edges weigh."""
+def _in_order(group: list[Any], given: list[_Weights], first: Any) -> Callable[[Any, Any, int], Any]:
+    """given: once it is there, what edges weigh. first: what gets features in its dtype; functions before it get them as they are."""
     functions = {k: inspect.signature(one).parameters for k, one in enumerate(group) if inspect.isroutine(one) and _reads_edges(one)}
 
     def layer(x: Any, edge_index: Any, nodes: int) -> Any:
         for k, one in enumerate(group):
             more = {name: nodes if name == "nodes" else given[0].of(edge_index, name == "edge_attr") for name in functions.get(k, ())
                     if name in ("nodes", "edge_weight", "edge_attr")}
+            x = _as_of(one, x) if one is first else x
             x = one(x, edge_index, **more) if _reads_edges(one) else one(x)
             if not isinstance(x, torch.Tensor) or x.ndim < 1 or len(x) < nodes:
                 raise UsageError(f"model: {type(one).__name__} returned {_checks.told(x)} for {nodes} nodes; a tensor with a row for each is wanted")
@@ -336,9 +351,12 @@ def _evaluating(modules: list[torch.nn.Module]) -> Iterator[None]:
     parts = [part for module in modules for part in module.modules()]
     trained = [part for part in parts if part.training]
     compiled = [(part, part._compiled_call_impl) for part in parts if getattr(part, "_compiled_call_impl", None) is not None]  # in place
+    wrapped = [(part, part.forward) for part in parts if original(part) is not part]
     try:
         for part, _ in compiled:
             part._compiled_call_impl = None
+        for part, _ in wrapped:
+            part.forward = original(part).__call__
         for module in modules:
             module.eval()
         yield
@@ -347,6 +365,8 @@ def _evaluating(modules: list[torch.nn.Module]) -> Iterator[None]:
             part.training = True
         for part, call in compiled:
             part._compiled_call_impl = call
+        for part, forward in wrapped:
+            part.forward = forward
 
 
 class _Weights:
