@@ -1,7 +1,7 @@
 """Checkpoints of garner.infer: the rows of each layer in a folder, with what they were made of, so that no other model goes on with them.
 
-Invariant: what a model is made of gets the same digest in every process, and another one where it would compute something else: weights, attributes, the
-code of functions and classes that are the user's own, and the values that these refer to. Addresses, the device and the mode of training do not count.
+Invariant: a model gets the same digest in every process, before and after it ran, and another one with other weights, other attributes of a layer of a
+library's, or other code of the user's own. What running may change does not count: what the user's modules set, and lists, dicts and other objects.
 """
 from __future__ import annotations
 
@@ -28,107 +28,90 @@ from .kept_rows import InFile, unlink, writing
 from .tables import scales_of
 
 _seconds = 10.0  # between two notes of a checkpoint
-_libraries = {"builtins", "garner", "numpy", "torch", "torch_geometric", *sys.stdlib_module_names}  # whose code has no state
-_plain = (bool, int, float, complex, str, bytes, torch.dtype, type(None), type(...))
-_deepest = 40
+_libraries = {"builtins", "garner", "numpy", "torch", "torch_geometric", *sys.stdlib_module_names}  # known by the names of what is in them
+_numbers = (bool, int, float, complex)
+_plain = (*_numbers, str, bytes, torch.dtype, type(None), type(...))
 
 
 def original(one: Any) -> Any:
     """What torch.compile was given."""
-    return getattr(one, "_orig_mod", getattr(one, "_torchdynamo_orig_callable", one))
+    return getattr(one, "_orig_mod", getattr(one, "_torchdynamo_orig_callable", one)) if callable(one) else one
 
 
-def digest_of(one: Any) -> str:
-    """The digest of what a model is made of."""
-    return _digest(one, {}, 0).hex()
+def digest_of(model: Any) -> str:
+    """The digest of a model, or of a list of layers."""
+    return _digest(tuple(model) if isinstance(model, list) else model, {}).hex()
 
 
-def _digest(one: Any, known: dict[int, tuple[Any, bytes]], depth: int) -> bytes:
-    """known: by identity what has its digest already, which keeps it alive; what is still on its way here has its type's name."""
-    name = f"{type(one).__module__}.{type(one).__qualname__}"
-    if isinstance(one, _plain) or depth > _deepest:
-        return hashlib.sha256(f"{name} {one!r}".encode() if depth <= _deepest else name.encode()).digest()
+def _digest(one: Any, known: dict[int, tuple[Any, bytes]]) -> bytes:
+    """known: by identity what has its digest already, which keeps it alive; what is still on its way here has its name."""
+    one = original(one)
+    of = one if isinstance(one, (type, types.FunctionType, types.BuiltinFunctionType)) else type(one)
+    name = of.__qualname__ if _own(of) else f"{of.__module__}.{of.__qualname__}"
+    if isinstance(one, _plain):
+        return hashlib.sha256(f"{name} {one!r}".encode()).digest()
     if id(one) not in known:
         known[id(one)] = one, name.encode()
         digest = hashlib.sha256(name.encode())
         for part in _parts(one):
-            digest.update(part if isinstance(part, bytes) else _digest(part, known, depth + 1))
+            digest.update(part if isinstance(part, bytes) else _digest(part, known))
         known[id(one)] = one, digest.digest()
     return known[id(one)][1]
 
 
+def _own(one: Any) -> bool:
+    return (getattr(one, "__module__", None) or "builtins").split(".")[0] not in _libraries
+
+
 def _parts(one: Any) -> Iterator[Any]:
-    if isinstance(one, torch.device) or hasattr(one, "row_bytes"):  # a table of garner.tiered
-        return
     if isinstance(one, torch.Tensor):
         yield f"{tuple(one.shape)} {one.dtype}"
         if one.layout == torch.strided and not one.is_meta and not torch.nn.parameter.is_lazy(one):
             for part in torch.split(one.detach().reshape(-1), 1 << 22):
                 yield part.cpu().contiguous().view(torch.uint8).numpy().tobytes()
     elif isinstance(one, np.ndarray):
-        yield from (str(one.dtype), one.shape, one.tolist() if one.dtype.hasobject else one.tobytes())
-    elif isinstance(one, dict):
-        yield from (part for pair in one.items() for part in pair)
-    elif isinstance(one, (set, frozenset)):
-        yield from sorted(map(digest_of, one))
-    elif isinstance(one, (list, tuple)):
+        yield from (str(one.dtype), one.shape, b"" if one.dtype.hasobject else one.tobytes())
+    elif isinstance(one, tuple):
         yield from one
+    elif isinstance(one, (list, dict)):  # which calls may fill
+        yield from (part for part in (one.values() if isinstance(one, dict) else one) if isinstance(part, torch.nn.Module))
+    elif isinstance(one, frozenset):  # of a code's constants
+        yield from sorted(map(repr, one))
     elif isinstance(one, types.CodeType):
         yield from (one.co_code, one.co_names, one.co_consts)
-    elif isinstance(one, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)):
-        yield from _code(one)
-    elif isinstance(one, types.MethodType):
-        yield from (one.__func__, one.__self__)
     elif isinstance(one, functools.partial):
-        yield from (one.func, one.args, one.keywords)
-    elif isinstance(one, property):
-        yield from (one.fget, one.fset)
-    elif hasattr(one, "__dict__"):
-        yield type(one)
-        if isinstance(one, torch.jit.ScriptModule):
-            yield from (str(one.inlined_graph), one.state_dict())
-        else:
-            yield from (part for name, value in sorted(vars(one).items()) if not _passes(one, name) for part in (name, value))
-        if isinstance(one, torch.nn.Module):
-            yield from (hook for hooks in (one._forward_pre_hooks, one._forward_hooks) for hook in hooks.values())
-    else:
-        yield re.sub("0x[0-9a-f]+", "", repr(one))
-
-
-def _passes(one: Any, name: str) -> bool:
-    """An attribute that says how a module runs, not what it computes."""
-    kept = ("_parameters", "_buffers", "_modules")
-    return isinstance(one, torch.nn.Module) and (name in _of_modules() and name not in kept or name.startswith(
-        ("inspector", "_cached", "_compiled_call_impl", "_is_torch_compile")))
-
-
-@functools.cache
-def _of_modules() -> frozenset[str]:
-    return frozenset(vars(torch.nn.Module()))
-
-
-def _code(one: Any) -> Iterator[Any]:
-    module = getattr(one, "__module__", None) or ""
-    yield f"{module}.{getattr(one, '__qualname__', getattr(one, '__name__', ''))}"
-    own = module.split(".")[0] not in _libraries
-    if isinstance(one, type) and own:
-        yield one.__bases__
-        yield from (part for name, value in sorted(vars(one).items()) if not name.startswith("__") or inspect.isfunction(value) for part in (name, value))
-    elif isinstance(one, types.BuiltinFunctionType) and not isinstance(one.__self__, (types.ModuleType, type)):
-        yield one.__self__  # as the append of a list
-    elif inspect.isfunction(one):
-        yield from (one.__defaults__, one.__kwdefaults__)
+        yield from (one.func, one.args, *one.keywords.items())
+    elif isinstance(one, types.FunctionType):
+        yield from (one.__defaults__, *(one.__kwdefaults__ or {}).items())
         for cell in one.__closure__ or ():
             with contextlib.suppress(ValueError):  # empty
                 yield cell.cell_contents
-        if own:
+        if _own(one):
             yield one.__code__
-            yield from (part for name in sorted(_globals(one.__code__)) if name in one.__globals__ for part in (name, one.__globals__[name]))
+            for name, value in ((name, original(one.__globals__.get(name))) for name in sorted(_globals(one.__code__))):
+                of_file = isinstance(value, (type, types.FunctionType)) and value.__module__ == one.__module__
+                yield from (name, value) if of_file or isinstance(value, (*_numbers, torch.nn.Module)) else ()
+    elif isinstance(one, type):
+        for name, value in (pair for base in filter(_own, one.__mro__) for pair in sorted(vars(base).items())):
+            value = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
+            yield from (name, value) if callable(value) or isinstance(value, _plain) and not name.startswith("__") else ()
+    elif isinstance(one, torch.nn.Module):
+        yield from (type(one), *one._parameters.items(), *one._modules.items(), *one._forward_pre_hooks.values(), *one._forward_hooks.values())
+        yield from (pair for pair in one._buffers.items() if pair[0] not in one._non_persistent_buffers_set)
+        yield re.sub(r"__torch__[\w.]*| at 0x\w+", "", one.code if isinstance(one, torch.jit.ScriptModule) else one.extra_repr())
+        makers = (getattr(vars(base).get("__init__"), "__code__", None) for base in type(one).__mro__ if not _own(base))
+        made = {name for code in makers if code is not None for name in code.co_names if not name.startswith("_")}  # by the libraries' classes
+        for name, value in sorted(vars(one).items()):
+            if name in made and not isinstance(value, (torch.Tensor, torch.device)):
+                yield from (name, tuple(value) if isinstance(value, list) else value)
+    elif callable(one):
+        yield from (type(one), getattr(one, "__func__", None), getattr(one, "__self__", None), *sorted(getattr(one, "__dict__", {}).items()))
 
 
 def _globals(code: types.CodeType) -> set[str]:
-    """Names that it reads; those of attributes may be names of other things."""
-    read = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    """Names that it reads and does not set; those of attributes may be names of other things."""
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    read = {name for what, name in steps if what == "LOAD_GLOBAL"} - {name for what, name in steps if what == "STORE_GLOBAL"}
     return read.union(*(_globals(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)))
 
 
