@@ -64,7 +64,9 @@ def _own(one: Any) -> bool:
 
 
 def _parts(one: Any) -> Iterator[Any]:
-    if isinstance(one, torch.Tensor):
+    if hasattr(type(one), "row_bytes"):
+        yield from seen(one)
+    elif isinstance(one, torch.Tensor):
         yield f"{tuple(one.shape)} {one.dtype}"
         if one.layout == torch.strided and not one.is_meta and not torch.nn.parameter.is_lazy(one):
             for part in torch.split(one.detach().reshape(-1), 1 << 22):
@@ -96,9 +98,9 @@ def _parts(one: Any) -> Iterator[Any]:
             value = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
             yield from (name, value) if callable(value) or isinstance(value, _plain) and not name.startswith("__") else ()
     elif isinstance(one, torch.nn.Module):
-        yield from (type(one), *one._parameters.items(), *one._modules.items(), *one._forward_pre_hooks.values(), *one._forward_hooks.values())
+        yield from (type(one), *one.named_parameters(recurse=False), *one._modules.items(), *one._forward_pre_hooks.values(), *one._forward_hooks.values())
         yield from (pair for pair in one._buffers.items() if pair[0] not in one._non_persistent_buffers_set)
-        yield re.sub(r"__torch__[\w.]*| at 0x\w+", "", one.code if isinstance(one, torch.jit.ScriptModule) else one.extra_repr())
+        yield re.sub(r" at 0x\w+", "", one.code if isinstance(one, torch.jit.ScriptModule) else one.extra_repr())
         makers = (getattr(vars(base).get("__init__"), "__code__", None) for base in type(one).__mro__ if not _own(base))
         made = {name for code in makers if code is not None for name in code.co_names if not name.startswith("_")}  # by the libraries' classes
         for name, value in sorted(vars(one).items()):

@@ -59,8 +59,8 @@ def infer(model: Any, graph: Graph, features: Any, *, out: Any = None, classes: 
     batch_size: nodes at once; None: as many as have about a million neighbors. device: None: that of the model's parameters
     memory_limit: most bytes of host memory for rows between layers, as "16GiB" (None: half of what is free); what exceeds it lies in files in `scratch`
     checkpoint: a folder for the rows of each layer: a call with the same arguments goes on where an earlier one ended, and empties it at the end; one with
-    others is a UsageError. Of a model count the weights, persistent buffers and extra_repr of its modules, what the classes of torch, PyG and garner set in
-    them (as aggr, negative_slope), and of your own classes and functions the code, what it names of its own file (numbers, modules, functions, classes) and
+    others is a UsageError. These count in a model: weights, persistent buffers and extra_repr of its modules; what the classes of torch, PyG and garner set
+    in them (as aggr, negative_slope); the code of your own classes and functions, what it names of its own file (numbers, modules, functions, classes), and
     what they close over, default to or are partial of (plain values, tensors, arrays, modules); not what your modules set, nor lists, dicts or other objects
     progress: True: a bar of tqdm, or a line on standard error; or f(done, all), in nodes times layers, after each mini-batch. What it raises ends the work
     names: of the nodes in a .parquet file, as of garner.table: an array, or their file; None: graph.names, or those of the graph's file, or the ids

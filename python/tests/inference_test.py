@@ -374,6 +374,10 @@ class Inference(unittest.TestCase):
         far_mine = Mine(12, 5, aggr="max")
         far_mine.load_state_dict(sage.state_dict())
 
+        def table(rows):
+            table = garner.tiered(rows)
+            return [lambda x, edge_index: sage(x, edge_index) + table[:3].sum()]
+
         def told(factor):
             class Told(torch.nn.Module):
                 def __init__(self):
@@ -398,7 +402,7 @@ class Inference(unittest.TestCase):
                 (gat(), [gat(act="elu"), gat(negative_slope=0.5), gat(act_first=True)]), ([sage], [[far], [mine], [sage, torch.relu]]),
                 ([mine], [[other], [far_mine]]), (layer(2.0), [layer(3.0), layer(torch.ones(1)), layer(np.ones(1))]), ([double], [[half]]), ([sage, torch.relu], [[sage, torch.neg]]),
                 ([sage, functools.partial(torch.add, other=1)], [[sage, functools.partial(torch.add, other=2)]]),
-                (told(2), [told(3)]), (within(sage), [within(pyg.SAGEConv(12, 5))]), (hooked(2), [hooked(3), [sage]]))):
+                (told(2), [told(3)]), (table(self.x), [table(self.x + 1), [sage]]), (within(sage), [within(pyg.SAGEConv(12, 5))]), (hooked(2), [hooked(3), [sage]]))):
             work = self.folder / f"work {k}"
             with self.assertRaises(ZeroDivisionError):
                 garner.infer(model, self.graph, self.x, checkpoint=work, progress=lambda *_: 1 / 0)
