@@ -116,6 +116,7 @@ class name_numbers {
   name_numbers& operator=(name_numbers&&) noexcept;
   void number(name_column const& names, std::uint64_t* to);  // one number per row
   std::uint64_t names() const;
+  std::uint64_t digest() const;  // graph_info::names_digest of a graph with these names
   void read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes);
 
  private:

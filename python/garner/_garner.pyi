@@ -309,6 +309,9 @@ class _NameNumbers:
     @property
     def names(self) -> int: ...
 
+    @property
+    def digest(self) -> int: ...
+
     def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]: ...
 
 class NodeType:

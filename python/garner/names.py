@@ -66,7 +66,7 @@ def digest_in(file: str) -> int:
 
 def digest_of(names: Any, known: int = 0) -> int:
     """The digest of an array of Arrow, as garner.convert would write it (or has: `known`); 0: not names, or one twice. Each is worked out once."""
-    columns, text, ends = [], hashlib.blake2b(), hashlib.blake2b()
+    columns, rows, text, ends = [], 0, hashlib.blake2b(), hashlib.blake2b()
     for part in getattr(names, "chunks", [names]):
         for first in range(0, len(part), 1 << 17):
             one = plain(part.slice(first, 1 << 17))
@@ -76,21 +76,20 @@ def digest_of(names: Any, known: int = 0) -> int:
             data, at, width, _ = laid_out(one, kind)
             text.update(data if at is None else data[at[0]:at[-1]])
             ends.update(b"%d," % width if at is None else np.diff(at))
-            columns.append((len(one), (data, at, width)))
+            columns.append((data, at, width, None))
+            rows += len(one)
     key = text.digest() + ends.digest()
     if key not in _known:
-        _known[key] = known or (_worked_out(columns) if columns else 0)
+        _known[key] = known or _worked_out(columns, rows)
     return _known[key]
 
 
-def _worked_out(columns: list[tuple[int, tuple[Any, Any, int]]]) -> int:
-    """By a graph of edges from each second name to the next."""
+def _worked_out(columns: list[tuple[Any, Any, int, None]], rows: int) -> int:
     with tempfile.TemporaryDirectory(prefix="garner-") as folder:
-        writer = _garner._GraphWriter(os.path.join(folder, "names.gnr"), "names", folder, keep_loops=True)
-        for rows, column in columns:
-            source: Any = np.arange(0, rows, 2, dtype=np.uint32)
-            writer.add_names((*column, source), (*column, np.minimum(source + 1, rows - 1)), None)
-        return int(writer.finish().names_digest) if writer.names == sum(rows for rows, _ in columns) else 0
+        numbers = _garner._NameNumbers("names", folder, 0)
+        for column in columns:
+            numbers.number(column)
+        return int(numbers.digest) if rows and numbers.names == rows else 0
 
 
 def checked(graph_file: str, names: Any, digest: int) -> Any:

@@ -61,6 +61,7 @@ class py_names {
     return nb::cast(to_numpy(std::vector<std::int64_t>(found.begin(), found.end())));
   }
   std::uint64_t names() const { return to_->names(); }
+  std::uint64_t digest() const { return to_->digest(); }
   nb::tuple read_names(std::uint64_t first, std::uint64_t count) { return names_of(*to_, first, count); }
 
  private:
@@ -149,6 +150,7 @@ void add_writer(nb::module_& m) {
       .def("number", &py_names::number, nb::arg("column"),
            nb::sig("def number(self, column: tuple[object, object, int, object]) -> numpy.typing.NDArray[numpy.int64]"))
       .def_prop_ro("names", &py_names::names)
+      .def_prop_ro("digest", &py_names::digest)
       .def("read_names", &py_names::read_names, nb::arg("first"), nb::arg("count"),
            nb::sig("def read_names(self, first: int, count: int) -> tuple[numpy.typing.NDArray[numpy.int64], bytes]"));
 }

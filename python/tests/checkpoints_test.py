@@ -4,16 +4,15 @@ import collections
 import functools
 import logging
 import os
-import pathlib
 import pickle
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
 import garner
+from inference_world import World
 
 try:
     import torch
@@ -33,20 +32,7 @@ class _Settings:
     shift = 0.0
 
 
-class Checkpoints(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        torch.manual_seed(1)
-        rng = np.random.default_rng(1)
-        self.n = 700
-        edges = rng.integers(0, self.n, (2, 5000))
-        edges[1, :900] = 3  # a hub
-        self.edge_index = torch.from_numpy(edges)
-        self.graph = garner.build(edges, num_nodes=self.n, keep_duplicates=True, keep_loops=True)
-        self.x = torch.randn(self.n, 12)
-
+class Checkpoints(World):
     def test_goes_on_where_it_ended(self):
         model = pyg.GraphSAGE(12, 16, 3, 5).eval()
         want = garner.infer(model, self.graph, self.x, batch_size=100)

@@ -1,14 +1,13 @@
 """garner.infer: each result is that of the model over the whole graph at once, for any size of mini-batch, in every form."""
 import importlib.util
 import os
-import pathlib
 import resource
-import tempfile
 import unittest
 
 import numpy as np
 
 import garner
+from inference_world import World
 
 try:
     import torch
@@ -17,20 +16,7 @@ except ImportError:
     raise unittest.SkipTest("needs torch and PyG (torch_geometric)") from None
 
 
-class Inference(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        torch.manual_seed(1)
-        rng = np.random.default_rng(1)
-        self.n = 700
-        edges = rng.integers(0, self.n, (2, 5000))
-        edges[1, :900] = 3  # a hub
-        self.edge_index = torch.from_numpy(edges)
-        self.graph = garner.build(edges, num_nodes=self.n, keep_duplicates=True, keep_loops=True)
-        self.x = torch.randn(self.n, 12)
-
+class Inference(World):
     def test_models_of_pyg(self):
         models = {
             "SAGE": pyg.GraphSAGE(12, 16, 3, 5, dropout=0.5), "GCN": pyg.GCN(12, 16, 2, 5), "GCN without loops": pyg.GCN(12, 16, 2, 5, add_self_loops=False),

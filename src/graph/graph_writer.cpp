@@ -113,6 +113,7 @@ void name_numbers::number(name_column const& names, std::uint64_t* to) {
   as_error([&] { impl_->table.number({&names}, to); });
 }
 std::uint64_t name_numbers::names() const { return impl_->table.count(); }
+std::uint64_t name_numbers::digest() const { return impl_->table.digest(); }
 void name_numbers::read_names(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& ends, std::string& bytes) {
   as_error([&] { impl_->table.read(first, count, ends, bytes); });
 }

@@ -197,6 +197,9 @@ TEST_F(writer, names_of_one_column_are_numbered_as_they_first_appear) {
   numbers.read_names(0, numbers.names(), ends, bytes);
   EXPECT_EQ(bytes, "annbob");
   EXPECT_THAT(ends, ::testing::ElementsAre(3, 6));
+  graph_writer graph(folder / "g.gnr", "an edge", {}, {});
+  graph.add({text.data(), nullptr, 8, 3, 1, 1}, {text.data() + 3, nullptr, 8, 3, 1, 1}, edge_array{});
+  EXPECT_EQ(numbers.digest(), graph.finish().names_digest);
 }
 
 }  // namespace

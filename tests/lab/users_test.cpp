@@ -1,4 +1,4 @@
-// Remote over local of users' scripts: results of tools/prove_user are read, and drawn before all other figures.
+// The first figure of a page is remote over local of users' scripts, from the JSON of tools/prove_user.
 #include <gmock/gmock.h>
 
 #include <fstream>
