@@ -25,7 +25,7 @@ def of_graph(graph: Any) -> str:
     return table(f"garner.Graph {graph.name}", {
         "nodes": about.num_nodes, "edges": about.num_edges, "direction": "directed" if about.directed else "undirected, each edge counts twice",
         "weights": about.weights, "in-edges": "stored" if about.in_edges else "made when needed" if about.directed else "the same",
-        "compressed": "yes" if about.compressed else "no", "ids": "names" if graph.names is not None else "whole numbers"})
+        "compressed": "yes" if about.compressed else "no", "ids": "names" if graph.names is not None or about.names_digest else "whole numbers"})
 
 
 def of_hetero(graph: Any) -> str:
