@@ -124,14 +124,14 @@ class Checkpoints(World):
                 (told(2), [told(3)]), (table(self.x), [table(self.x + 1), [sage]]), (within(sage), [within(pyg.SAGEConv(12, 5))]), (hooked(2), [hooked(3), [sage]]))):
             work = self.folder / f"work {k}"
             with self.assertRaises(ZeroDivisionError):
-                garner.infer(model, self.graph, self.x, checkpoint=work, progress=lambda *_: 1 / 0)
+                garner.infer(model, self.graph, self.x, checkpoint=work, device="cpu", progress=lambda *_: 1 / 0)
             for one in others:
                 with self.subTest(model=model, one=one), self.assertRaisesRegex(garner.UsageError, "holds the rows of another model"):
-                    garner.infer(one, self.graph, self.x, checkpoint=work)
+                    garner.infer(one, self.graph, self.x, checkpoint=work, device="cpu")
             same = pickle.loads(pickle.dumps(model)) if k < 2 else layer(2.0, model[1].__closure__[0].cell_contents) if k == 3 else model
             for part in same if k == 1 else ():
                 part.train()
-            self.assertEqual(len(garner.infer(same, self.graph, self.x, checkpoint=work)), self.n)
+            self.assertEqual(len(garner.infer(same, self.graph, self.x, checkpoint=work, device="cpu")), self.n)
         work = self.folder / "file"
         with self.assertRaises(ZeroDivisionError):
             garner.infer([sage, lambda x: _helper(x)], self.graph, self.x, checkpoint=work, progress=lambda *_: 1 / 0)
