@@ -197,6 +197,8 @@ class Loader(Generic[Batch]):
         """Which of the seeds this rank takes, one after the other."""
         count = self.seeds.numel()
         order = torch.randperm(count, generator=torch.Generator().manual_seed(seed)) if self.shuffle else torch.arange(count)
+        if self.ranks == 1:
+            return order
         return order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
 
     def _windows(self, seed: int) -> Iterator[list[tuple[Any, torch.Tensor]]]:
@@ -266,7 +268,7 @@ class Loader(Generic[Batch]):
                 sampler = self._make_sampler() if self.sampler.lent and self._make_sampler is not None else self.sampler
                 counts.extend(pipeline.counted(sampler, self._given(1, 0), list(self.num_nodes.values())))
             found = counts[list(self.num_nodes).index(field.type)]
-            return np.append(found, np.zeros(len(field.value) - len(found), np.float32))
+            return found if len(found) == len(field.value) else np.append(found, np.zeros(len(field.value) - len(found), np.float32))
 
         made = pipeline.Tables(fields, self.sampler.device, copy.copy(self._cache), scores)
         without = {field.type: why for field, why in made.left.items() if field.name == _numbers}

@@ -298,7 +298,7 @@ def counted(sampler: Any, given: Iterator[tuple[list[Any], Any]], types: Sequenc
             found[t].index_add_(0, ids, torch.ones((), device=ids.device).expand(ids.numel()))
         if k + 1 == most:
             break
-    return [np.zeros(nodes, np.float32) if f is None else f.cpu().numpy() for f, nodes in zip(found, types)]
+    return [np.zeros(nodes, np.float32) if f is None else torch.empty(nodes, pin_memory=f.is_cuda).copy_(f).numpy() for f, nodes in zip(found, types)]
 
 
 def tensor_of(array: Any, stream: int | None = None) -> torch.Tensor:

@@ -101,10 +101,12 @@ buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count
   std::uint64_t const blocks = (n + grain - 1) / grain;
   std::vector<std::uint64_t> hotter(blocks + 1, 0), equal(blocks + 1, 0);
   here.threads().run(blocks, 1, [&](std::uint64_t b, std::uint64_t) {
+    std::uint64_t less = 0, same = 0;  // not counted in the arrays: threads would write to the same lines
     for (std::uint64_t i = b * grain; i < std::min(n, (b + 1) * grain); ++i) {
       std::uint32_t const c = coldness(scores[i]);
-      hotter[b + 1] += c < last, equal[b + 1] += c == last;
+      less += c < last, same += c == last;
     }
+    hotter[b + 1] = less, equal[b + 1] = same;
   });
   for (std::uint64_t b = 0; b < blocks; ++b) hotter[b + 1] += hotter[b], equal[b + 1] += equal[b];
   if (count > 0xffffffffu) fail(errc::usage, "{} rows cannot be kept by score; at most 2^32 - 1, give a smaller budget", count);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <set>
 
 #include "core/device.hpp"
@@ -23,7 +24,20 @@ namespace {
 constexpr std::size_t score_grain = 1u << 20;
 constexpr std::size_t most_peers = 16;
 static_assert(most_peers + 2 <= row_view::most_parts);
+constexpr std::uint64_t fetched_at_once = 32u << 20;  // bytes
 constexpr char const* peer_use = "rows kept on a peer";
+
+// In parts whose sums are added in their order.
+template <class Value>
+double sum_of(executor& x, std::uint64_t n, Value const& value) {
+  std::vector<double> sums((n + score_grain - 1) / score_grain);
+  x.threads().run(sums.size(), 1, [&](std::uint64_t k, std::uint64_t) {
+    double sum = 0;
+    for (std::uint64_t i = k * score_grain; i < std::min<std::uint64_t>(n, (k + 1) * score_grain); ++i) sum += value(i);
+    sums[k] = sum;
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
 
 std::string no_fast_link(int reader, std::vector<int> const& owners) {
   for (int p : owners)
@@ -153,9 +167,8 @@ void row_placement::place(tiered_options const& o) {
   buffer<std::uint64_t> hot;
   if (mapped_ids) {
     hot = hottest(o.scores, kept + file_.host);
-    double all = 0, of_kept = 0;
-    for (float const s : o.scores) all += s;
-    for (std::uint64_t const id : hot.span().first(std::min<std::uint64_t>(kept, hot.size()))) of_kept += o.scores[id];
+    double const all = sum_of(x_, o.scores.size(), [&](std::uint64_t i) { return o.scores[i]; });
+    double const of_kept = sum_of(x_, std::min<std::uint64_t>(kept, hot.size()), [&](std::uint64_t k) { return o.scores[hot[k]]; });
     if (kept > 0 && all > 0 && of_kept >= 0 && of_kept <= all) far_share_ = 1 - of_kept / all;
   }
   if (file_.cache_bytes) scores_.assign(o.scores.begin(), o.scores.end());
@@ -173,7 +186,11 @@ void row_placement::place(tiered_options const& o) {
       (file_.host + (group ? shares.near + rows_of_peer(shares.peer, devices.empty() ? 1 : devices.size(), mine) : kept)) * row_bytes);
   if (shares.near) {
     near_rows_ = memory_block(x_.near(), shares.near * row_bytes, x_.device(), "rows kept on the device");
-    sender_.send(shares.near, ids_of(0, 1), static_cast<char*>(near_rows_.data()), as_they_are, &told);
+    // Rows that the device can read where they are need no staging: pinning comes first.
+    if (where.kind != device_kind::cpu && !source_.file && kept < source_.rows) map(), fetch_near(hot, shares.near, told);
+    else
+      sender_.send(shares.near, hot.empty() ? row_sender::id_source() : ids_of(0, 1), static_cast<char*>(near_rows_.data()), as_they_are,
+                   &told);
   }
   if (shares.peer) {
     auto lie = std::make_shared<rows_on_peers>();
@@ -231,12 +248,37 @@ std::string row_placement::same_for_all(tiered_options const& o) const {
 
 void row_placement::map_rest() {
   sender_.close();
-  if (!x_.on_device()) return;
   if ((view_.kept() == source_.rows && file_.host == 0) || source_.row_bytes() == 0) return;
-  self_test(x_.device());
-  if (source_.file) return;
+  if (x_.on_device()) self_test(x_.device());
+  if (!source_.file) map();
+}
+
+void row_placement::map() {
+  if (mapped_ || !x_.on_device()) return;
   mapped_.emplace(source_, x_.device());
   view_.far = static_cast<char const*>(mapped_->device_data());
+}
+
+void row_placement::fetch_near(buffer<std::uint64_t> const& hot, std::uint64_t n, progress& told) {
+  row_view from;
+  from.rows = source_.rows, from.row_bytes = source_.row_bytes(), from.far = view_.far;
+  std::uint64_t const each = std::max<std::uint64_t>(1, fetched_at_once / from.row_bytes);
+  buffer<std::uint64_t> ids(x_.near(), hot.empty() ? 0 : std::min(n, each), x_.device(), "ids of rows kept on the device");
+  for (std::uint64_t k = 0; k < n; k += each) {
+    check_interrupted();
+    std::uint64_t const some = std::min(each, n - k);
+    char* const to = static_cast<char*>(near_rows_.data()) + k * from.row_bytes;
+    if (hot.empty()) {
+      x_.copy(to, from.far + k * from.row_bytes, some * from.row_bytes);
+    } else {
+      x_.copy(ids.data(), hot.data() + k, some * sizeof(std::uint64_t));
+      batch_list batch;
+      batch.add({ids.data(), some, 8}, to);
+      gather_rows(x_, from, batch, as_given(batch), {gather_strategy::aligned, source_.kind, source_.kind, nullptr, 0});
+    }
+    x_.wait();
+    told.advance(some * from.row_bytes);
+  }
 }
 
 void row_placement::tell(std::string const& note) {

@@ -36,6 +36,8 @@ class row_placement {
   void keep_ranks(buffer<std::uint64_t> const& hot);
   void see_kept(std::uint64_t near, std::uint64_t peer);  // rows on the device and on peers, into the view
   void map_rest();
+  void map();  // the device reads the user's array in place
+  void fetch_near(buffer<std::uint64_t> const& hot, std::uint64_t n, progress& told);
   void tell(std::string const& note);
 
   executor& x_;

@@ -42,7 +42,7 @@ class row_sender {
   row_sender(row_sender const&) = delete;
   row_sender& operator=(row_sender const&) = delete;
 
-  // Writes n ids from number `first` on.
+  // Writes n ids from number `first` on. None: the rows in their order.
   using id_source = std::function<void(std::uint64_t first, std::uint64_t n, std::uint64_t* ids)>;
   void send(std::uint64_t n, id_source const& ids_of, char* to, gather_how const& how, progress* told);
   void close();  // gives the buffers back

@@ -60,11 +60,18 @@ class load_run {
   // The first group, or one after a pause. False: the caller's epoch has ended.
   bool begin() {
     if (failed_) std::rethrow_exception(failed_);
-    load_group& a = groups_.emplace_back(reader_.next(true, stages_.window()));
+    load_group& a = groups_.emplace_back(next_group(true));
     stages_.sample(a), stages_.finish(a), stages_.enter(a), stages_.fetch(a), stages_.choose(a);
     if (a.empty()) return ring_.end_epoch(), false;
     sample_next();
     return true;
+  }
+  // The first groups of a run are smaller than the window, so that the caller does not wait for a whole one. A file needs its look-ahead at
+  // once.
+  load_group next_group(bool waits) {
+    load_group g = reader_.next(waits, stages_.from_files() ? stages_.window() : std::min(stages_.window(), size_));
+    if (!g.empty()) size_ = std::min(2 * size_, batch_list::most);
+    return g;
   }
   void hand_over(load_group& first, bool at_once) {
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -87,7 +94,7 @@ class load_run {
     }
   }
   void sample_next() {
-    if (!attempt([&] { given_ = reader_.next(false, stages_.window()), stages_.sample(given_); })) stages_.drop(given_);
+    if (!attempt([&] { given_ = next_group(false), stages_.sample(given_); })) stages_.drop(given_);
     if (given_.empty()) stages_.enter_no_more();
   }
   void prepare() {
@@ -108,6 +115,7 @@ class load_run {
   load_order::reader reader_;
   std::list<load_group> groups_;  // first: being handed over; second: being fetched; third: known to the file caches
   load_group given_;              // submitted to the sampler
+  std::uint32_t size_ = 8;        // of the next group, if the window is larger
   std::exception_ptr failed_;     // error of a later group: reported after all mini-batches before it
 };
 

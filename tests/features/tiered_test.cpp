@@ -105,6 +105,23 @@ TEST(tiers, rows_lie_in_any_mixture) {
             }
 }
 
+// More than are brought at once.
+TEST(tiers, many_rows_come_to_a_device_in_pieces) {
+  device_kind const kind = device::count() ? device_kind::cuda : device_kind::simulated;
+  numbered_rows const data(40000, 128);
+  std::vector<float> const scores = some_scores(40000);
+  for (bool scored : {false, true})
+    for (std::uint64_t kept : {39000, 40000}) {
+      tiered_options o;
+      o.device = {kind, 0};
+      o.feature_cache = kept * 1024;
+      if (scored) o.scores = scores;
+      tiered_tensor t(data.rows, o);
+      EXPECT_EQ(t.tiers()[tier::device], kept);
+      expect_all_rows(t);
+    }
+}
+
 TEST(tiers, on_a_device_rows_lie_in_any_mixture) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   for (bool scored : {false, true})

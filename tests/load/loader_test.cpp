@@ -188,6 +188,23 @@ TEST_P(loader_at, keeps_the_times_of_the_first_mini_batches_in_their_order) {
   EXPECT_EQ(l.report().times[0].epoch, 1u);
 }
 
+TEST_P(loader_at, begins_an_epoch_of_its_own_with_groups_smaller_than_its_window) {
+  if (where().kind == device_kind::cpu) GTEST_SKIP() << "all rows are near";
+  world w(where());
+  loader_options o;
+  o.batch_size = 10, o.window = 32, o.keep_times = 70, o.strategy = load_strategy::window;
+  loader l = w.load(700, o);
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    l.begin(epoch);
+    std::uint64_t taken = 0;
+    for (; taken < 70; ++taken) ASSERT_TRUE(l.next());
+    std::vector<std::uint64_t> first_of_group;
+    for (batch_times const& t : l.report().times)
+      if (t.sample.end > 0) first_of_group.push_back(t.index);
+    EXPECT_EQ(first_of_group, (std::vector<std::uint64_t>{0, 8, 24, 56})) << epoch;
+  }
+}
+
 TEST(loaders, refuse_what_makes_no_epoch) {
   world w({});
   loader_options o;
