@@ -5,6 +5,7 @@ at the same time. Results go while the device works; a piece of them stays in th
 """
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-piece_bytes = 16 << 20
+from ._garner import Unified
+
+piece_bytes = 32 << 20
 
 
 def threads(most: int = 16) -> ThreadPoolExecutor:
@@ -42,9 +45,20 @@ class Link:
 
     def __init__(self, device: torch.device) -> None:
         self.device, self.stream = device, torch.cuda.Stream(device)  # type: ignore[no-untyped-call, unused-ignore]
+        self.pinned: Unified | None = None
 
     def staging(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
         return torch.empty(shape, dtype=dtype, device="cpu", pin_memory=True)
+
+    def buffers(self, count: int, shape: tuple[int, ...], dtype: torch.dtype) -> list[torch.Tensor]:
+        """Pinned until close(). Torch would take a second for a GiB: one thread makes its pages, and these are huge."""
+        memory = np.empty((count, math.prod(shape) * dtype.itemsize), np.uint8)
+        self.pinned = Unified(memory, self.stream.device.index) if memory.size else None
+        return [torch.from_numpy(one).view(dtype).reshape(shape) for one in memory]
+
+    def close(self) -> None:
+        self.stream.synchronize()
+        self.pinned = None
 
     def after_work(self, tensor: torch.Tensor) -> None:
         """What follows on this stream comes after what the device's own has so far; the tensor's memory is not used again before it ends."""
@@ -86,7 +100,7 @@ class Arriving:
         self.link, self.of = link, rows.contiguous() if rows.is_pinned() else rows
         self.whole = torch.empty(rows.shape, dtype=rows.dtype, device=device)
         link.after_work(self.whole)
-        self.step = max(1, 4 * piece_bytes // max(1, rows[:1].nbytes))
+        self.step = max(1, 2 * piece_bytes // max(1, rows[:1].nbytes))
         held = [] if self.of.is_pinned() else [link.staging(self.of[:self.step].shape, rows.dtype) for _ in range(2)]
         for k, first in enumerate(range(0, len(rows), self.step)):
             part = self.of[first:first + self.step]
@@ -115,7 +129,7 @@ class Behind:
         self.link: Link | None = None
         self.put_piece: Callable[[int, torch.Tensor], None] = getattr(into, "put_piece", into.put)
         self.several = hasattr(into, "put_piece")
-        self.pool = threads() if self.several else threads(1)
+        self.pool = threads(12) if self.several else threads(1)  # more are in each other's way
         self.buffers: list[tuple[torch.Tensor, Future[None] | None]] = []
         self.next = 0
 
@@ -128,8 +142,8 @@ class Behind:
         step = max(1, piece_bytes // max(1, rows[:1].nbytes)) if self.several else len(rows)
         if not self.buffers or len(self.buffers[0][0]) < min(step, len(rows)):
             self._wait()
-            self.buffers = [(link.staging((min(step, len(rows)), *rows.shape[1:]), rows.dtype), None)
-                            for _ in range(self.pool._max_workers + 2 if self.several else 2)]
+            count = self.pool._max_workers + 2 if self.several else 2
+            self.buffers = [(one, None) for one in link.buffers(count, (min(step, len(rows)), *rows.shape[1:]), rows.dtype)]
         for begin in range(0, len(rows), step):
             held, busy = self.buffers[self.next]
             if busy is not None:
@@ -158,3 +172,6 @@ class Behind:
 
     def close(self) -> None:
         end(self.pool)
+        self.buffers = []
+        if self.link is not None:
+            self.link.close()

@@ -31,6 +31,12 @@ class LateLink:
     def staging(self, shape, dtype):
         return torch.full(shape, 99, dtype=dtype)
 
+    def buffers(self, count, shape, dtype):
+        return [self.staging(shape, dtype) for _ in range(count)]
+
+    def close(self):
+        pass
+
     def after_work(self, tensor):
         pass
 
