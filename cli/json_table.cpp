@@ -55,7 +55,7 @@ std::string_view json_table() {
     waited_ms: num; time that the algorithm waited for the drive
 
 = @shards
-  shards: {}[]; several devices: one per device; else empty
+  shards: {}[]; several devices: one per device that ran; else empty
     device: str
     vertices edges: int; of its part
     bytes_link: int; bytes over its link

@@ -30,8 +30,10 @@ void job_arguments::add_place(verb& v) {
 }
 
 void job_arguments::add_shards(verb& v) {
-  v.add("--shards", shards, "parts of the vertices, one thread each on one device");
-  v.add("--devices", devices, "GPUs, as 0,1: each takes a part of the vertices and reads only their adjacency").not_with("--shards");
+  v.add("--shards", shards,
+        "parts of the vertices, one thread each on one device; with --devices their number: all run, even if one is faster");
+  v.add("--devices", devices,
+        "GPUs, as 0,1: each takes a part of the vertices and reads only their adjacency; the first alone where that is faster");
 }
 std::vector<garner::execution_device> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
                                                    std::vector<std::uint32_t> const& devices) {
@@ -40,6 +42,8 @@ std::vector<garner::execution_device> shard_places(std::string const& place, std
   if (n < 1 || n > shard_parts::most)
     fail(errc::usage, "{}: use 1 to {}", devices.empty() ? fmt::format("--shards {}", n) : fmt::format("--devices names {}", n),
          shard_parts::most);
+  if (shards.value_or(static_cast<std::uint32_t>(n)) != n)
+    fail(errc::usage, "--shards {} and --devices of {}: use {}, and all of them run; or leave --shards out", *shards, n, n);
   std::vector<garner::execution_device> all(n);
   for (std::size_t k = 0; k < n; ++k)
     all[k] = devices.empty() ? parse_device(place) : garner::execution_device{device_kind::cuda, static_cast<int>(devices[k])};
@@ -131,6 +135,7 @@ void job_ground::say_head(std::string const& more) const {
     for (job_part const& p : parts) at += (at.empty() ? "" : ", ") + to_string(p.where);
     say("shards  {} on {}\n", parts.size(), on_device() ? at : to_string(where));
   }
+  if (!alone.empty()) say("shards  {}\n", alone);
   if (made) say_made(made, making_ms, format_bytes((info.vertices + 1) * 8 + target_bytes(info, in_file, made[0] == 'i')) + ", ");
   say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
       needs.device_cache_bytes

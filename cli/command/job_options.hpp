@@ -13,6 +13,7 @@
 #include "graph/graph.hpp"
 #include "graph/source.hpp"
 #include "traverse/job.hpp"
+#include "traverse/one_or_all.hpp"
 #include "traverse/plan.hpp"
 #include "traverse/results.hpp"
 
@@ -68,6 +69,7 @@ struct job_ground {
   char const* made = nullptr;      // ... "in-edges" or "out-edges" ...
   double making_ms = 0;            // ... and the time for that
   std::vector<job_part> parts{};   // over several devices: the shards, as planned
+  std::string alone{};             // why of several devices the first runs alone
   graph g{};
 
   bool on_device() const { return where.kind == device_kind::cuda; }
@@ -145,12 +147,14 @@ struct job_arguments {
   job_ground load(graph_source& from, Options& o, job_needs const& needs) const {
     graph_info const& info = from.info();
     stored const in_file = stored_in(from.header());
+    std::string const alone = take_faster(info, in_file, o);
     if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.device));
     if constexpr (std::is_same_v<Options, pagerank_asked>)
       if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.device))) o.by_degree = false;
     job_ground ground{file, info, in_file, o.device, *o.edges, o.access, o.tuning.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
     ground.making_bytes = from.making_bytes(ground.on_device(), needs.in_edges);
     ground.parts = plan_parts(info, o, in_file, file);
+    ground.alone = alone;
     if (!ground.parts.empty()) {
       for (job_part const& p : ground.parts) ground.needs.state_bytes += p.state_bytes, ground.needs.device_cache_bytes += p.cache_bytes;
       ground.needs.device_budget = o.graph_cache.value_or(default_device_budget(info) / ground.parts.size());  // of each
@@ -172,6 +176,26 @@ struct job_arguments {
   void check(std::vector<garner::execution_device> const& places, std::uint64_t l2_bytes,
              std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(graph_source& from, job_ground ground) const;
+  // Takes the first of several devices alone where that is faster and has the memory; returns why, for the output. --shards keeps all.
+  template <class Options>
+  std::string take_faster(graph_info const& info, stored const& in_file, Options& o) const {
+    if constexpr (requires { o.devices; }) {
+      if (shards || !may_take_first(o)) return {};
+      Options one = of_first(o);
+      std::uint64_t const room = device_bytes_at(one.device);
+      auto const tier_of = [&](Options const& x) { return x.edges ? *x.edges : automatic_tier(info, x, in_file, room); };
+      garner::tier const near = tier_of(one);
+      spread_prediction const p = predict_spread(info, target_bytes(info, in_file), o, near, tier_of(o));
+      Options placed = one;
+      placed.edges = near;
+      if (!p.first_alone() || make_plan(info, placed, in_file).device_bytes() > room) return {};
+      std::size_t const all = o.devices.size();
+      o = one;
+      return fmt::format("{} alone: {:.3g} ms predicted, {} devices {:.3g}; --shards {} runs on all", to_string(o.device), p.one_ms, all,
+                         p.all_ms, all);
+    }
+    return {};
+  }
   static std::uint64_t affordable_device_cache(job_ground const& ground);
 };
 

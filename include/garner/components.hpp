@@ -49,7 +49,7 @@ struct components_run {
   file_reads file;               // if the adjacency lies in a file
   bool verified = false;
   std::vector<components_phase> phases;
-  std::vector<shard_run> shards;  // empty: one device
+  std::vector<shard_run> shards;  // of several devices those that ran; empty: one device
 };
 
 }  // namespace garner

@@ -73,7 +73,7 @@ struct pagerank_run {
   file_reads file;          // if the adjacency lies in a file
   bool verified = false;
   std::vector<pagerank_round> rounds;
-  std::vector<shard_run> shards;  // empty: one device
+  std::vector<shard_run> shards;  // of several devices those that ran; empty: one device
 };
 
 }  // namespace garner

@@ -548,7 +548,9 @@ class BfsRun:
 
     @property
     def shards(self) -> list[ShardRun]:
-        """one for each of several devices; empty: one device"""
+        """
+        one for each of several devices, or the first alone if faster; empty: one device
+        """
 
     def __repr__(self) -> str: ...
 
@@ -585,8 +587,8 @@ def bfs(graph: Graph, source: int | None = None, *, sources: Sequence[int] | Non
     max_depth: vertices farther from the source stay unreached, and edges beyond it unread
     variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
     cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
-    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
-    'host' or 'device'
+    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
+    first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
     edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
     (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
@@ -604,8 +606,8 @@ class BfsSearch:
         max_depth: vertices farther from the source stay unreached, and edges beyond it unread
         variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
         cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
-        devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
-        'host' or 'device'
+        devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
+        first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
         device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
         edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
         (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
@@ -795,7 +797,9 @@ class ComponentsRun:
 
     @property
     def shards(self) -> list[ShardRun]:
-        """one for each of several devices; empty: one device"""
+        """
+        one for each of several devices, or the first alone if faster; empty: one device
+        """
 
     def __repr__(self) -> str: ...
 
@@ -815,8 +819,8 @@ def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int 
     run.
 
     variant: 'afforest'; first_neighbors, seed: of it
-    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
-    'host' or 'device'
+    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
+    first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
     edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
     (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
@@ -892,7 +896,9 @@ class PagerankRun:
 
     @property
     def shards(self) -> list[ShardRun]:
-        """one for each of several devices; empty: one device"""
+        """
+        one for each of several devices, or the first alone if faster; empty: one device
+        """
 
     def __repr__(self) -> str: ...
 
@@ -916,8 +922,8 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
     personal: ids and weights from 0: where it starts and jumps to, as NetworkX's personalization
     weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all
     equally, whatever weights the graph has (NetworkX uses them unless weight=None); run.weighted reports it
-    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges
-    'host' or 'device'
+    devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
+    first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
     edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
     (None: a tenth of the edges); verify: check the result, InternalError if it is wrong

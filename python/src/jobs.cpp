@@ -33,9 +33,9 @@ void end_of(keywords& given, Options const& o) {
   warn_without_gpu(o.device, "graph_cache", o.graph_cache);
 }
 #define SHARDS_OPTION ", devices: list[object] | None = None"
-#define SHARDS_TOLD                                                                                                                     \
-  "devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; edges\n" \
-  "'host' or 'device'\n"
+#define SHARDS_TOLD                                                                                                                   \
+  "devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the\n" \
+  "first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'\n"
 #define COMMON_OPTIONS "device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False"
 #define COMMON_TOLD                                                                                                                      \
   "device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)\n"               \
@@ -218,7 +218,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &bfs_run::link)
       .def_ro("verified", &bfs_run::verified)
       .def_ro("levels", &bfs_run::levels)
-      .def_ro("shards", &bfs_run::shards, "one for each of several devices; empty: one device")
+      .def_ro("shards", &bfs_run::shards, "one for each of several devices, or the first alone if faster; empty: one device")
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
   nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k]; of several sources: entry [s, k], from sources[s].")
       .def_prop_ro(
@@ -342,7 +342,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &components_run::link)
       .def_ro("verified", &components_run::verified)
       .def_ro("phases", &components_run::phases)
-      .def_ro("shards", &components_run::shards, "one for each of several devices; empty: one device")
+      .def_ro("shards", &components_run::shards, "one for each of several devices, or the first alone if faster; empty: one device")
       .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
   nb::class_<components_out>(m, "ComponentsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &components_out::run)
@@ -390,7 +390,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &pagerank_run::link)
       .def_ro("verified", &pagerank_run::verified)
       .def_ro("rounds", &pagerank_run::rounds)
-      .def_ro("shards", &pagerank_run::shards, "one for each of several devices; empty: one device")
+      .def_ro("shards", &pagerank_run::shards, "one for each of several devices, or the first alone if faster; empty: one device")
       .def("__repr__", [](pagerank_run const& r) {
         return said(r.weighted ? "<garner.PagerankRun weighted, iterations" : "<garner.PagerankRun not weighted, iterations", r.iterations,
                     r.ms);

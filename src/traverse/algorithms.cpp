@@ -9,10 +9,12 @@
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "far/matrix.hpp"
+#include "garner/memory.hpp"
 #include "graph/handle.hpp"
 #include "graph/transpose.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
+#include "traverse/one_or_all.hpp"
 #include "traverse/pagerank.hpp"
 #include "traverse/spread.hpp"
 #include "traverse/sssp.hpp"
@@ -41,6 +43,12 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
   return vertices;
 }
 
+// Whether the state fits what may be taken of the device.
+template <class Asked>
+bool fits(Asked const& o, graph_info const& info) {
+  return o.device.kind != device_kind::cuda || state_bytes(info, o) <= most_on_device(o.device.index);
+}
+
 // Verifies that the edges are in the tier that the options name; by default the algorithm reads them in place.
 template <class Options>
 asked_of<Options> resolved(graph const& g, Options const& options) {
@@ -49,6 +57,12 @@ asked_of<Options> resolved(graph const& g, Options const& options) {
   if (g.in_file && !o.edges) o.edges = tier::file;
   if constexpr (requires { o.devices; }) {
     at_one_place(o);
+    // Edges that shards are to copy to their devices stay with them: one would have to read them in place.
+    if (may_take_first(o) && o.edges.value_or(tier::host) == tier::host) {
+      require_runnable(g.name, g.info, o);
+      std::uint64_t const lists = g.out.targets.bytes() + g.out.packed_targets.words.bytes();
+      if (predict_spread(g.info, lists, o, tier::host, tier::host).first_alone() && fits(of_first(o), g.info)) o = of_first(o);
+    }
     if (!o.devices.empty()) return o;  // shards choose their own tiers
   }
   if (o.edges) o.access = access_in(*o.edges, o.access);

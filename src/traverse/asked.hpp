@@ -31,6 +31,7 @@ template <class Options>
 struct asked_of : Options {
   access_mode access = access_mode::aligned;
   traversal_tuning tuning = {};
+  bool first_alone = false;  // of several devices, the first was predicted to be faster: the run's `shards` name it
   asked_of() = default;
   explicit asked_of(Options o) : Options(std::move(o)) {}
 };

@@ -339,6 +339,7 @@ struct components_job::impl::over : components_job::impl {
     had.bytes_exchanged = exchanged;
     if (at.shard() != 0) return r;
     count(r);
+    if (options.first_alone) had.ms = r.ms, r.shards = {had};
     static counter searched{"components.arcs"};
     searched.add(r.edges);
     if (options.verify && at.alone()) verify(r, job.view<Id>());

@@ -102,6 +102,7 @@ struct pagerank_job::impl::over : pagerank_job::impl {
     }
     for (pagerank_round const& round : r.rounds) r.edges += round.edges;
     r.iterations = r.rounds.size();
+    if (options.first_alone) had.ms = r.ms, r.shards = {had};
     static counter seen{"pagerank.arcs"};
     if (at.shard() == 0) seen.add(r.edges);
     if (options.verify && at.alone()) {

@@ -71,7 +71,7 @@ TEST(spread_program, what_does_not_go_together_is_refused) {
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --tier file"), HasSubstr("edges in tier file over 2 shards"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --tier managed"), HasSubstr("over 2 shards"));
   EXPECT_THAT(refused(at, "garner pagerank k.gnr --shards 2 --by-degree yes"), HasSubstr("by_degree over 2 shards"));
-  EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 2 --devices 0,1"), HasSubstr("--shards"));
+  EXPECT_THAT(refused(at, "garner bfs k.gnr --shards 3 --devices 0,1"), HasSubstr("--shards 3 and --devices of 2: use 2"));
   EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --device simulated"),
               HasSubstr("--devices and --device simulated: use one of them"));
   EXPECT_NE(at.shell("garner sssp k.gnr --shards 2").code, 0);
