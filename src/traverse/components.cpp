@@ -8,8 +8,8 @@
 // vertex never becomes a root again. With several shards, each has trees of all vertices, and links the edges of its own.
 // When a shard links a root it does not own, it sets that root's bit for the owner, which applies the link to its own trees;
 // rounds repeat until no shard links anything. Then the shards' entries for their own vertices form one forest: parents are
-// smaller, and vertices united in any shard share a tree. Pointer jumping then replaces parents that are roots in one shard
-// only. Traffic: n/8 bits and one id per root linked by another shard; once per run each label, once per other shard. Cost:
+// smaller, and vertices united in any shard share a tree. Roots that are roots in one shard only are replaced by those above
+// them, which their owners know. Traffic: n/8 bits and one id per root linked by another shard, and per such root. Cost:
 // Afforest reads one or two sectors of each list, then the lists outside the largest component. Emogi reads the active
 // vertices' lists in each round, in all some 4 to 6 times the edges. Memory: two ids per vertex, and the frontier.
 #include "traverse/components.hpp"
@@ -256,11 +256,8 @@ struct components_job::impl::over : components_job::impl {
     if (job.windows && !samples_file() && !samples_first()) link_windows(job.g.info.edges);
     else own_work([&] { front.for_each_arc(out, link_arc<Id>{job.offsets(), trees()}); });
     had.bytes_exchanged += hung.take(trees());
-    flatten_own();
-    if (!at.alone()) {
-      copy_labels();
-      flatten_own();
-    }
+    if (at.alone()) flatten_own();
+    else had.bytes_exchanged += hung.settle(trees());
     x.wait();
     book(r, samples_first() || samples_file() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
   }

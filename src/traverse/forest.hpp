@@ -166,6 +166,47 @@ struct flatten_marked {
   }
 };
 
+// Compresses the own trees, and sets a bit for each root that another shard owns. Most vertices have one root: its bit is read before.
+template <class Id>
+struct flatten_and_mark {
+  forest<Id> trees;
+  std::uint32_t* bits;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
+    flatten<Id>{trees.label, trees.first}(t, item);
+    Id const root = trees.label[trees.first + item];
+    if (root >= trees.first && root < trees.last) return;
+    std::uint32_t const bit = 1u << root % 32;
+    if (!(atomic_load_cached(bits + root / 32) & bit)) atomic_or(bits + root / 32, bit);
+  }
+};
+// For each of these roots the one above it: from shard to shard, each of which knows the parents of its own vertices. A word per item.
+template <class Id>
+struct climb_others {
+  std::uint32_t const* bits;
+  peer_table labels;
+  Id first_of[shard_parts::most];  // of each shard
+  Id* label;
+  std::uint64_t* asked;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t w) const {
+    std::uint64_t reads = 0;
+    for (std::uint32_t rest = bits[w]; rest; rest &= rest - 1) {
+      Id const root = static_cast<Id>(w * 32 + static_cast<std::uint64_t>(lowest_bit(rest)));
+      Id at = root;
+      for (bool higher = true; higher; ++reads) {
+        std::uint32_t owner = labels.shards - 1;
+        while (at < first_of[owner]) --owner;
+        Id const up = atomic_load(labels.template row<Id>(owner, at));
+        higher = up != at;
+        at = up;
+      }
+      if (at != root) atomic_store(label + root, at);
+    }
+    if (reads) atomic_add(asked, reads);
+  }
+};
+
 // The reads of link_first, and its requests in closed form: step by step the sectors that the 32 lanes of a warp do not hold yet.
 struct measure_first {
   std::uint64_t const* offsets;
@@ -250,6 +291,22 @@ class hung_roots {
       news = at_.sum(mine) != 0;
     }
     return bytes;
+  }
+
+  // Points each own vertex to the root of all shards' trees, whose parents of own vertices are one forest after take(): only roots that
+  // others own are looked up, each once. Waits. Returns the bytes exchanged.
+  std::uint64_t settle(forest<Id> trees) {
+    std::uint64_t const n = trees.last - trees.first;
+    std::uint32_t* const marked = hung_[turn_].data();  // empty: no shard has news
+    for_each_item<1>(x_, n, flatten_and_mark<Id>{trees, marked});
+    shard_seat::turn others(at_, x_);
+    x_.fill(taken_.data(), 0, taken_.bytes());
+    climb_others<Id> climb{marked, labels_, {}, trees.label, taken_.data()};
+    for (std::uint32_t k = 0; k < at_.shards(); ++k) climb.first_of[k] = static_cast<Id>(at_.first(k));
+    for_each_item<1>(x_, hung_[turn_].size(), climb);
+    for_each_item<1>(x_, n, flatten<Id>{trees.label, trees.first});
+    others.close();
+    return x_.read(taken_.data()) * sizeof(Id);
   }
 
  private:

@@ -259,6 +259,21 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
   near(s.link, search, 3.0 * static_cast<double>(s.levels.size()));
 }
 
+// In the end shards look up the roots that others own, and not a label per vertex.
+TEST(spread_traffic, components_exchange_roots_and_not_labels) {
+  std::uint64_t const n = 100'000;
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 4 * n; ++i) arcs.push_back({random_bits(1, 0, i) % n, random_bits(1, 1, i) % n});
+  graph const g = make_graph(arcs, true, n);
+  for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
+    components_asked o;
+    o.devices = shards_at({kind, 0}, 2);
+    components_run const r = components_job(g, o).run();
+    EXPECT_GT(r.phases.back().bytes_exchanged, 0u);
+    EXPECT_LT(r.phases.back().bytes_exchanged, n);
+  }
+}
+
 TEST(spread_errors, what_does_not_go_together_is_said) {
   graph const g = sample_graph(5, true, false);
   auto const of_bfs = [&](auto change) {
