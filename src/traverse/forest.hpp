@@ -20,8 +20,8 @@ struct forest {
 
   // Merges the trees of a and b: climbs from the larger of the two, and links it under the smaller if it is a root. Starts one step up on
   // both sides: one extra lookup of the smaller one keeps the trees flatter (a fifth faster on the CPU). Stale labels are safe: an ancestor
-  // stays an ancestor, and the compare-and-swap verifies that the root is still a root.
-  GARNER_HD void unite(Id a, Id b) const {
+  // stays an ancestor, and the compare-and-swap verifies that the root is still a root. Returns whether another shard has news: its root.
+  GARNER_HD bool unite(Id a, Id b) const {
     a = atomic_load_cached(label + a);
     b = atomic_load_cached(label + b);
     while (a != b) {
@@ -34,22 +34,29 @@ struct forest {
       if (up == a) {
         up = atomic_cas(label + a, a, b);
         if (up == a) {
-          if (hung && (a < first || a >= last)) atomic_or(hung + a / 32, 1u << a % 32);
-          return;
+          if (!hung || (a >= first && a < last)) return false;
+          atomic_or(hung + a / 32, 1u << a % 32);
+          return true;
         }
       }
       a = up;
     }
+    return false;
   }
 };
 
+struct hung_news {
+  std::uint64_t taken;  // roots
+  std::uint32_t more;   // not 0: others' roots were linked meanwhile
+};
 // Applies another shard's links of this shard's vertices to the own trees.
 template <class Id>
 struct take_hung {
   std::uint32_t const* theirs;
   Id const* their_label;
   forest<Id> trees;
-  std::uint64_t words, *taken;
+  std::uint64_t words;
+  hung_news* news;
   static constexpr std::uint64_t block = 1024;  // words per team, one per lane
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
@@ -57,12 +64,13 @@ struct take_hung {
       std::uint32_t const bits = theirs[w];
       for (std::uint32_t rest = bits; rest; rest &= rest - 1) {
         std::uint64_t const i = w * 32 + static_cast<std::uint64_t>(lowest_bit(rest));
-        trees.unite(static_cast<Id>(trees.first + i), atomic_load(their_label + i));
+        if (trees.unite(static_cast<Id>(trees.first + i), atomic_load(their_label + i)) && !atomic_load_cached(&news->more))
+          atomic_store(&news->more, 1u);
       }
       return static_cast<std::uint64_t>(count_bits(bits));
     });
     t.once([&] {
-      if (mine) atomic_add(taken, mine);
+      if (mine) atomic_add(&news->taken, mine);
     });
   }
 };
@@ -264,7 +272,7 @@ class hung_roots {
   }
   std::uint32_t* written() { return at_.alone() ? nullptr : hung_[turn_].data(); }
 
-  // Unites the shards' trees, if any shard has linked another's root. The other shard's parent of such a root is replaced by the root of
+  // Unites the shards' trees, until no shard has linked another's root. The other shard's parent of such a root is replaced by the root of
   // its tree. Linking to the original parents turned trees into chains, and climbing took half of the time. Waits. Returns the bytes
   // exchanged.
   std::uint64_t take(forest<Id> trees) {
@@ -285,10 +293,10 @@ class hung_roots {
             take_hung<Id>{bits.row<std::uint32_t>(k, first / 32), labels_.template row<Id>(k, first), trees, words, taken_.data()});
         bytes += words * sizeof(std::uint32_t);
       }
-      std::uint64_t const mine = x_.read(taken_.data());
-      bytes += mine * sizeof(Id);
+      hung_news const mine = x_.read(taken_.data());
+      bytes += mine.taken * sizeof(Id);
       others.close();
-      news = at_.sum(mine) != 0;
+      news = at_.sum(mine.more) != 0;
     }
     return bytes;
   }
@@ -301,19 +309,19 @@ class hung_roots {
     for_each_item<1>(x_, n, flatten_and_mark<Id>{trees, marked});
     shard_seat::turn others(at_, x_);
     x_.fill(taken_.data(), 0, taken_.bytes());
-    climb_others<Id> climb{marked, labels_, {}, trees.label, taken_.data()};
+    climb_others<Id> climb{marked, labels_, {}, trees.label, &taken_.data()->taken};
     for (std::uint32_t k = 0; k < at_.shards(); ++k) climb.first_of[k] = static_cast<Id>(at_.first(k));
     for_each_item<1>(x_, hung_[turn_].size(), climb);
     for_each_item<1>(x_, n, flatten<Id>{trees.label, trees.first});
     others.close();
-    return x_.read(taken_.data()) * sizeof(Id);
+    return x_.read(taken_.data()).taken * sizeof(Id);
   }
 
  private:
   executor& x_;
   shard_seat& at_;
   buffer<std::uint32_t> hung_[2];  // of all vertices; one is written while the other is read
-  buffer<std::uint64_t> taken_;
+  buffer<hung_news> taken_;
   peer_table labels_, theirs_[2];
   int turn_ = 0;
 };

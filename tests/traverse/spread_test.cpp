@@ -273,6 +273,20 @@ TEST(spread_traffic, components_exchange_roots_and_not_labels) {
     EXPECT_LT(r.phases.back().bytes_exchanged, n);
   }
 }
+// Each vertex of the second shard hangs on one of the first, which the second sees too: one exchange, and another after the rest.
+TEST(spread_traffic, components_stop_exchanging_when_nothing_is_new) {
+  std::uint64_t const n = 64 * 1024;
+  std::vector<arc> arcs;
+  for (std::uint64_t v = 0; v < n / 2; ++v) arcs.push_back({v, v + n / 2});
+  graph const g = make_graph(arcs, true, n);
+  components_asked o;
+  o.devices = shards_at({}, 2);
+  components_run const r = components_job(g, o).run();
+  EXPECT_EQ(r.components, n / 2);
+  ASSERT_EQ(r.phases.size(), 2u);
+  EXPECT_EQ(r.phases[0].bytes_exchanged, n / 8 + n / 2 * 4);  // bits, and roots that were linked
+  EXPECT_EQ(r.phases[1].bytes_exchanged, n / 8 + n / 2 * 4);  // bits, and roots of the second shard's vertices
+}
 
 TEST(spread_errors, what_does_not_go_together_is_said) {
   graph const g = sample_graph(5, true, false);
