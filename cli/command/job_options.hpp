@@ -180,19 +180,11 @@ struct job_arguments {
   template <class Options>
   std::string take_faster(graph_info const& info, stored const& in_file, Options& o) const {
     if constexpr (requires { o.devices; }) {
-      if (shards || !may_take_first(o)) return {};
-      Options one = of_first(o);
-      std::uint64_t const room = device_bytes_at(one.device);
-      auto const tier_of = [&](Options const& x) { return x.edges ? *x.edges : automatic_tier(info, x, in_file, room); };
-      garner::tier const near = tier_of(one);
-      spread_prediction const p = predict_spread(info, target_bytes(info, in_file), o, near, tier_of(o));
-      Options placed = one;
-      placed.edges = near;
-      if (!p.first_alone() || make_plan(info, placed, in_file).device_bytes() > room) return {};
       std::size_t const all = o.devices.size();
-      o = one;
-      return fmt::format("{} alone: {:.3g} ms predicted, {} devices {:.3g}; --shards {} runs on all", to_string(o.device), p.one_ms, all,
-                         p.all_ms, all);
+      if (shards || all < 2) return {};
+      if (auto const p = take_first_alone(info, target_bytes(info, in_file), in_file, o, device_bytes_at(o.device)))
+        return fmt::format("{} alone: {:.3g} ms predicted, {} devices {:.3g}; --shards {} runs on all", to_string(o.device), p->one_ms, all,
+                           p->all_ms, all);
     }
     return {};
   }

@@ -43,12 +43,6 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
   return vertices;
 }
 
-// Whether the state fits what may be taken of the device.
-template <class Asked>
-bool fits(Asked const& o, graph_info const& info) {
-  return o.device.kind != device_kind::cuda || state_bytes(info, o) <= most_on_device(o.device.index);
-}
-
 // Verifies that the edges are in the tier that the options name; by default the algorithm reads them in place.
 template <class Options>
 asked_of<Options> resolved(graph const& g, Options const& options) {
@@ -57,11 +51,14 @@ asked_of<Options> resolved(graph const& g, Options const& options) {
   if (g.in_file && !o.edges) o.edges = tier::file;
   if constexpr (requires { o.devices; }) {
     at_one_place(o);
-    // Edges that shards are to copy to their devices stay with them: one would have to read them in place.
-    if (may_take_first(o) && o.edges.value_or(tier::host) == tier::host) {
+    // One reads the edges where they lie; shards may copy them to their devices.
+    if (o.devices.size() > 1 && o.edges.value_or(tier::host) == tier::host) {
       require_runnable(g.name, g.info, o);
-      std::uint64_t const lists = g.out.targets.bytes() + g.out.packed_targets.words.bytes();
-      if (predict_spread(g.info, lists, o, tier::host, tier::host).first_alone() && fits(of_first(o), g.info)) o = of_first(o);
+      asked_of<Options> here = o;
+      here.edges = tier::host;
+      std::uint64_t const lists = g.out.targets.bytes() + g.out.packed_targets.words.bytes(),
+                          room = o.devices[0].kind == device_kind::cuda ? most_on_device(o.devices[0].index) : unlimited_bytes;
+      if (take_first_alone(g.info, lists, {}, here, room)) o = here;
     }
     if (!o.devices.empty()) return o;  // shards choose their own tiers
   }

@@ -88,6 +88,31 @@ TEST(one_or_all, only_between_different_devices) {
   EXPECT_FALSE(may_take_first(sssp_asked{}));
 }
 
+// What the program does before it loads a graph.
+TEST(one_or_all, the_first_runs_alone_if_it_has_the_memory) {
+  graph_info const small = kronecker(22), large = kronecker(27);
+  auto const taken = [](graph_info const& g, auto o, std::uint64_t device_bytes) {
+    auto const before = o;
+    bool const took = take_first_alone(g, g.edges * g.id_bytes, {}, o, device_bytes).has_value();
+    EXPECT_EQ(o.first_alone, took);
+    EXPECT_EQ(o.devices.size(), took ? 0 : before.devices.size());
+    EXPECT_EQ(o.edges, before.edges);
+    EXPECT_EQ(o.device.index, 3);
+    return took;
+  };
+  auto const at_3 = [](auto o) {
+    o.devices = {{device_kind::cuda, 3}, {device_kind::cuda, 1}}, o.device = o.devices[0];
+    return o;
+  };
+  std::uint64_t const gib = std::uint64_t{1} << 30;
+  EXPECT_TRUE(taken(small, at_3(components_asked{}), 80 * gib));
+  EXPECT_TRUE(taken(small, at_3(bfs_asked{}), 80 * gib));
+  EXPECT_FALSE(taken(small, at_3(bfs_asked{}), gib / 64));
+  EXPECT_FALSE(taken(large, at_3(components_asked{}), 140 * gib));
+  // Lists of 17 GB, half of them on each device, or all of them far.
+  EXPECT_FALSE(taken(large, at_3(pagerank_asked{}), 13 * gib));
+}
+
 template <class F>
 void of_both(F const& run) {
   std::vector<execution_device> const differ = {{device_kind::simulated, 0}, {device_kind::simulated, 1}},
