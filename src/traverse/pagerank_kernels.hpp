@@ -1,6 +1,7 @@
 // The kernels of PageRank: what an item pulls, and how the sums of a cut list are combined.
 // Invariant: every sum has one order, which neither timing nor the number of devices changes.
 #pragma once
+#include <cmath>
 #include <cstring>
 
 #include "core/exec.hpp"
@@ -128,8 +129,15 @@ struct settle {
   totals const* before;
   totals* of_block;
 
+  // A host thread, which divides and mispredicts at a high price, takes the same values by shorter ways.
+  template <class Team>
   GARNER_HD double pulled(std::uint64_t v) const {
     std::uint64_t const begin = in_offsets[v], end = in_offsets[v + 1];
+    if constexpr (Team::asks_ahead)
+      if (end - in_offsets[v / 32 * 32] + cut.grain <= cut.slice) {  // its word is one slice up to here
+        auto const all = static_cast<double>(sum[v]);
+        return begin == end ? 0 : all;
+      }
     if (begin == end) return 0;
     std::uint64_t const base = cut.base(in_offsets[v / 32 * 32]), first = (begin - base) / cut.slice, last = (end - 1 - base) / cut.slice;
     if (first == last) return static_cast<double>(sum[v]);
@@ -139,21 +147,36 @@ struct settle {
     return all;
   }
   template <class Team>
+  GARNER_HD static double apart(double now, double old) {
+    if constexpr (Team::asks_ahead) return std::fabs(now - old);
+    else return now < old ? old - now : now - old;
+  }
+  // Settles v; `shared`: what it has of the dangling mass.
+  template <class Team>
+  GARNER_HD_INLINE totals one(std::uint64_t v, double shared) const {
+    double const to = jump ? static_cast<double>(jump[v]) : jump_all;
+    auto const next = static_cast<float>(start ? to : (1 - damping + shared) * to + damping * pulled<Team>(v));
+    double const now = static_cast<double>(next), old = start ? now : static_cast<double>(rank[v]);
+    std::uint64_t const degree = out_offsets[v + 1] - out_offsets[v], to_whom = place ? place[v] : v;
+    rank[v] = next;
+    if (weight) {
+      if (degree || !place) given_by_weight[to_whom] = weight[v] > 0 ? now / weight[v] : 0;
+      return totals{apart<Team>(now, old), weight[v] > 0 ? 0 : now, now, 0};
+    }
+    if (degree || !place) given[to_whom] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
+    return totals{apart<Team>(now, old), degree ? 0 : now, now, 0};
+  }
+  // Not a lambda: a host's compiler would call it, and its sums would go through memory.
+  template <class Team>
+  struct each_one {
+    settle const& s;
+    double shared;
+    GARNER_HD_INLINE totals operator()(std::uint64_t v) const { return s.one<Team>(v, shared); }
+  };
+  template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     double const shared = redistribute && !start ? damping * before->dangling : 0;
-    totals const mine = t.sum(indices{b * rank_block, smaller(vertices, (b + 1) * rank_block)}, [&](std::uint64_t v) {
-      double const to = jump ? static_cast<double>(jump[v]) : jump_all;
-      auto const next = static_cast<float>(start ? to : (1 - damping + shared) * to + damping * pulled(v));
-      double const now = static_cast<double>(next), old = start ? now : static_cast<double>(rank[v]);
-      std::uint64_t const degree = out_offsets[v + 1] - out_offsets[v], to_whom = place ? place[v] : v;
-      rank[v] = next;
-      if (weight) {
-        if (degree || !place) given_by_weight[to_whom] = weight[v] > 0 ? now / weight[v] : 0;
-        return totals{now < old ? old - now : now - old, weight[v] > 0 ? 0 : now, now, 0};
-      }
-      if (degree || !place) given[to_whom] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
-      return totals{now < old ? old - now : now - old, degree ? 0 : now, now, 0};
-    });
+    totals const mine = t.sum(indices{b * rank_block, smaller(vertices, (b + 1) * rank_block)}, each_one<Team>{*this, shared});
     t.once([&] { of_block[b] = mine; });
   }
 };
