@@ -166,11 +166,16 @@ struct look_for_parent {
   csr_view<Id> in;
   std::uint32_t const* current;
   std::uint32_t each;  // elements per lane and step
+  GARNER_HD span<Id> list(std::uint64_t v) const { return known<Packed>(in.list(v)); }
+  template <class Team>
+  GARNER_HD_INLINE found<Id> in_list(Team t, span<Id> const& list) const {
+    return t.find(
+        list, [&](Id u) { return has_bit(current, u); }, each, in.edges);
+  }
   template <class Team>
   GARNER_HD found<Id> operator()(Team t, std::uint64_t v, run_traffic& asked, bool counts = true) const {
-    span<Id> const list = known<Packed>(in.list(v));
-    found<Id> const hit = t.find(
-        list, [&](Id u) { return has_bit(current, u); }, each, in.edges);
+    span<Id> const list = this->list(v);
+    found<Id> const hit = in_list(t, list);
     if (!counts) return hit;
     std::uint64_t const step = 8 * each;
     std::uint64_t const end = smaller(list.end, ((hit ? hit.index : list.end - 1) / step + 1) * step);
@@ -263,12 +268,18 @@ struct search_words {
   GARNER_HD void operator()(Team t, std::uint64_t w) const {
     std::uint64_t const left = look.in.vertices - w * 32;
     std::uint32_t const reached = visited[w];
+    std::uint32_t const open = ~reached & (left < 32 ? (1u << left) - 1 : ~0u);
     std::uint32_t won = 0;
-    run_traffic nothing;
-    for (std::uint32_t ask = ~reached & (left < 32 ? (1u << left) - 1 : ~0u); ask; ask &= ask - 1) {
+    if constexpr (Team::asks_ahead && !Packed)  // the first elements of all lists, which mostly are in no cache
+      for (std::uint32_t ask = open; ask; ask &= ask - 1) {
+        span<Id> const list = look.list(w * 32 + static_cast<std::uint64_t>(lowest_bit(ask)));
+        ask_soon(list.data + list.begin);
+      }
+    for (std::uint32_t ask = open; ask; ask &= ask - 1) {
       std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(ask));
-      if (look.in.degree(v) == 0) continue;
-      found<Id> const hit = look(t, v, nothing, false);
+      span<Id> const list = look.list(v);
+      if (list.begin == list.end) continue;
+      found<Id> const hit = look.in_list(t, list);
       if (!hit) continue;
       t.once([&] { parent[v] = hit.element; });
       won |= ask & (~ask + 1);

@@ -74,7 +74,7 @@ class team {
   // together): in a plain span it is one request, begun at a multiple of its size. `readable`: a lower bound for the end of the array; a
   // lane whose elements are only partly in the span reads them at once up to there.
   template <class T, class P>
-  GARNER_HD found<T> find(span<T> r, P pred, unsigned each = 1, std::uint64_t readable = 0) const {
+  GARNER_HD_INLINE found<T> find(span<T> r, P pred, unsigned each = 1, std::uint64_t readable = 0) const {
     if (r.is_packed()) return lanes_.find(r, r.begin / 32 * 32, 1, r.end, pred);
     std::uint64_t const step = static_cast<std::uint64_t>(width == 1 ? 1 : width) * each;
     return lanes_.find(r, lanes_.aligns() ? r.begin / step * step : r.begin, lanes_.aligns() ? each : 1, larger(readable, r.end), pred);
