@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/progress.hpp"
 
 namespace garner {
@@ -40,8 +42,10 @@ struct thread_pool::state {
   std::mutex one_run;  // serializes two threads that share a thread pool
   std::mutex mutex;
   std::condition_variable wake, done;
-  std::uint64_t round = 0;  // counts the loops, so that a member knows a new one from the one it just did
-  unsigned working = 0;  // members that began this loop before it was over: one that wakes later has nothing to do, and nobody waits for it
+  // Both change under the mutex. `round` counts the loops, so that a member knows a new one from the one it just did; `working` counts the
+  // members that began this loop before it was over: one that wakes later has nothing to do, and nobody waits for it.
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<unsigned> working{0};
   bool open = false, stop = false;
 
   std::uint64_t n = 0, grain = 1;
@@ -67,19 +71,31 @@ struct thread_pool::state {
     in_a_loop = false;
   }
 
+  // Short loops follow each other. To sleep and be woken takes longer than many of them, so a thread looks for a while before it sleeps.
+  template <class Done>
+  static void look_for(Done done) {
+    constexpr std::chrono::microseconds long_enough{50};
+    for (auto const until = steady::now() + long_enough; !done() && steady::now() < until;) {
+    }
+  }
+
   void member() {
     std::uint64_t seen = 0;
-    std::unique_lock lock(mutex);
+    std::unique_lock lock(mutex, std::defer_lock);
     while (true) {
+      look_for([&] { return round.load(std::memory_order_relaxed) != seen; });
+      lock.lock();
       wake.wait(lock, [&] { return stop || round != seen; });
       if (stop) return;
       seen = round;
-      if (!open) continue;
-      ++working;
+      bool const begins = open;
+      if (begins) ++working;
       lock.unlock();
+      if (!begins) continue;
       work();
       lock.lock();
       if (--working == 0) done.notify_one();
+      lock.unlock();
     }
   }
 };
@@ -134,6 +150,9 @@ void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(s
   s.work();
   std::unique_lock lock(s.mutex);
   s.open = false;
+  lock.unlock();
+  state::look_for([&] { return s.working.load(std::memory_order_relaxed) == 0; });
+  lock.lock();
   s.done.wait(lock, [&] { return s.working == 0; });  // members' writes are visible through the same mutex
   if (s.failure) std::rethrow_exception(s.failure);
 }
