@@ -103,9 +103,10 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
   switch (x.where().kind) {
     case device_kind::cpu: {
-      // Waking the thread pool costs as much as about a thousand light items. An item for a wide team is likely a whole range.
-      constexpr std::uint64_t alone = Width == 1 ? 2048 : 64;
-      std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * 16u), 1, 1024);
+      // Waking the thread pool costs as much as about a thousand light items. An item for a wide team is likely a whole range, so fewer of
+      // them are taken at once: at the end the threads wait for the one that took the last.
+      constexpr std::uint64_t alone = Width == 1 ? 2048 : 64, turns = Width == 1 ? 16 : 64;
+      std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * turns), 1, 1024);
       x.threads().run(n, n < alone ? n : grain, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) body(team(lanes::host{}), i);
       });
