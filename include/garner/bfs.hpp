@@ -35,7 +35,7 @@ struct bfs_options {
   bool verify = false;                            // check the result of each run by an independent verifier; errc::internal if it is wrong
   // One shard of the vertices on each of these devices, instead of `device`: all of one kind; GPUs need peer access to each other. The
   // graph lies in host memory that the devices read; `edges`: host, or device: each shard copies its own adjacency. Budgets are per shard.
-  // If these differ and the first alone is predicted to be faster, it runs alone, and the run's `shards` has it alone.
+  // If these differ and the first alone is predicted to be faster, it runs alone unless `edges` is device: the run's `shards` names it.
   std::vector<execution_device> devices;
 };
 

@@ -150,7 +150,7 @@ class loader {
   loader& operator=(loader&&) noexcept;
 
   std::uint64_t batches() const;    // per epoch; for an open() epoch, those submitted so far
-  std::uint32_t window() const;     // mini-batches that are sampled together, as load_report::window
+  std::uint32_t window() const;     // mini-batches sampled together (at first fewer), as load_report::window
   void begin(std::uint64_t epoch);  // next() then returns the first mini-batch of that epoch; mini-batches in progress are dropped
   // Begins an epoch of the caller's own seeds, not divided among ranks: the mini-batches passed to submit(), until end(). Mini-batch k has
   // the sampling number `number` + k. A mini-batch that is passed about 5 windows before its delivery needs no waiting. next() is

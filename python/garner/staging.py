@@ -17,6 +17,7 @@ import torch
 from ._garner import Unified
 
 piece_bytes = 32 << 20
+placing_threads = 12  # more are in each other's way
 
 
 def threads(most: int = 16) -> ThreadPoolExecutor:
@@ -129,7 +130,7 @@ class Behind:
         self.link: Link | None = None
         self.put_piece: Callable[[int, torch.Tensor], None] = getattr(into, "put_piece", into.put)
         self.several = hasattr(into, "put_piece")
-        self.pool = threads(12) if self.several else threads(1)  # more are in each other's way
+        self.pool = threads(placing_threads) if self.several else threads(1)
         self.buffers: list[tuple[torch.Tensor, Future[None] | None]] = []
         self.next = 0
 

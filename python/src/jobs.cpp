@@ -35,7 +35,7 @@ void end_of(keywords& given, Options const& o) {
 #define SHARDS_OPTION ", devices: list[object] | None = None"
 #define SHARDS_TOLD                                                                                                                   \
   "devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the\n" \
-  "first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'\n"
+  "first runs alone if that is faster, and run.shards names it; edges='device' keeps all, else 'host'\n"
 #define COMMON_OPTIONS "device: object = 'cpu', edges: str | None = None, graph_cache: int | str | None = None, verify: bool = False"
 #define COMMON_TOLD                                                                                                                      \
   "device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)\n"               \

@@ -76,6 +76,9 @@ struct thread_pool::state {
   static void look_for(Done done) {
     constexpr std::chrono::microseconds long_enough{50};
     for (auto const until = steady::now() + long_enough; !done() && steady::now() < until;) {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
     }
   }
 

@@ -255,6 +255,7 @@ void row_placement::map_rest() {
 
 void row_placement::map() {
   if (mapped_ || !x_.on_device()) return;
+  self_test(x_.device());
   mapped_.emplace(source_, x_.device());
   view_.far = static_cast<char const*>(mapped_->device_data());
 }

@@ -66,10 +66,10 @@ class load_run {
     sample_next();
     return true;
   }
-  // The first groups of a run are smaller than the window, so that the caller does not wait for a whole one. A file needs its look-ahead at
-  // once.
+  // The first groups of a run are smaller than the window, so that the caller does not wait for a whole one: once there is room for it, as
+  // memory that grows in steps takes more. A file needs its look-ahead at once.
   load_group next_group(bool waits) {
-    load_group g = reader_.next(waits, stages_.from_files() ? stages_.window() : std::min(stages_.window(), size_));
+    load_group g = reader_.next(waits, grows_ ? std::min(stages_.window(), size_) : stages_.window());
     if (!g.empty()) size_ = std::min(2 * size_, batch_list::most);
     return g;
   }
@@ -115,8 +115,9 @@ class load_run {
   load_order::reader reader_;
   std::list<load_group> groups_;  // first: being handed over; second: being fetched; third: known to the file caches
   load_group given_;              // submitted to the sampler
-  std::uint32_t size_ = 8;        // of the next group, if the window is larger
-  std::exception_ptr failed_;     // error of a later group: reported after all mini-batches before it
+  bool const grows_ = stages_.largest() >= stages_.window() && !stages_.from_files();
+  std::uint32_t size_ = first_window;  // of the next group, if they grow
+  std::exception_ptr failed_;          // error of a later group: reported after all mini-batches before it
 };
 
 }  // namespace

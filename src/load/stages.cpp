@@ -111,6 +111,7 @@ std::exception_ptr load_stages::forget() {
 
 // --- a group ---
 void load_stages::sample(load_group& g) {
+  largest_ = std::max(largest_, static_cast<std::uint32_t>(g.size()));
   block_sampler::parts& sampler = t_.sampler.inside();
   executor& x = t_.x;
   std::vector<sampled_subgraph::parts*> together;

@@ -41,6 +41,7 @@ class load_stages {
   bool from_files() const { return from_files_; }
   bool window_full() const;                           // a window had no room for a group's rows
   std::uint32_t window() const { return window_; }    // mini-batches per group
+  std::uint32_t largest() const { return largest_; }  // of all groups so far
   std::uint64_t bytes_now() const;                    // by the thread, or while it is stopped
   std::uint64_t bytes_then() const { return used_; }  // bytes_now(), as the thread last computed it
   void note_bytes() { used_ = bytes_now(); }
@@ -61,6 +62,7 @@ class load_stages {
   std::vector<std::unique_ptr<file_rows>> caches_;    // one per table; null: its rows do not stay in a file
   std::vector<std::uint64_t> puts_;                   // of each table, at the last renew()
   bool from_files_ = false, chooses_window_ = false;
+  std::uint32_t largest_ = 0;             // of the thread, or while it is stopped
   std::atomic<std::uint32_t> window_{0};  // the thread may change it once
   std::atomic<std::uint64_t> used_{0};
   event made_;  // zero of the device's clock; ring_.made is that of the host's

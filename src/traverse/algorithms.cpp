@@ -54,6 +54,8 @@ asked_of<Options> resolved(graph const& g, Options const& options) {
     // One reads the edges where they lie; shards may copy them to their devices.
     if (o.devices.size() > 1 && o.edges.value_or(tier::host) == tier::host) {
       require_runnable(g.name, g.info, o);
+      require_peers(o.devices);
+      for (execution_device const where : o.devices) require_lists_for(g, where);
       asked_of<Options> here = o;
       here.edges = tier::host;
       std::uint64_t const lists = g.out.targets.bytes() + g.out.packed_targets.words.bytes(),

@@ -272,7 +272,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     over_file.clear();
     r.ms = ms_between(start, before);
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
-    if (options.first_alone) had.ms = r.ms, r.shards = {had};
+    if (options.first_alone) had.ms = r.ms, had.link = r.link, r.shards = {had};
     static counter searched{"bfs.arcs"};
     if (at.shard() == 0) searched.add(r.edges);
     if (options.verify && at.alone()) {

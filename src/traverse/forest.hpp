@@ -196,17 +196,18 @@ struct climb_others {
   Id first_of[shard_parts::most];  // of each shard
   Id* label;
   std::uint64_t* asked;
+  std::uint32_t mine;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t w) const {
     std::uint64_t reads = 0;
     for (std::uint32_t rest = bits[w]; rest; rest &= rest - 1) {
       Id const root = static_cast<Id>(w * 32 + static_cast<std::uint64_t>(lowest_bit(rest)));
       Id at = root;
-      for (bool higher = true; higher; ++reads) {
+      for (bool higher = true; higher;) {
         std::uint32_t owner = labels.shards - 1;
         while (at < first_of[owner]) --owner;
         Id const up = atomic_load(labels.template row<Id>(owner, at));
-        higher = up != at;
+        higher = up != at, reads += owner != mine;
         at = up;
       }
       if (at != root) atomic_store(label + root, at);
@@ -309,7 +310,7 @@ class hung_roots {
     for_each_item<1>(x_, n, flatten_and_mark<Id>{trees, marked});
     shard_seat::turn others(at_, x_);
     x_.fill(taken_.data(), 0, taken_.bytes());
-    climb_others<Id> climb{marked, labels_, {}, trees.label, &taken_.data()->taken};
+    climb_others<Id> climb{marked, labels_, {}, trees.label, &taken_.data()->taken, at_.shard()};
     for (std::uint32_t k = 0; k < at_.shards(); ++k) climb.first_of[k] = static_cast<Id>(at_.first(k));
     for_each_item<1>(x_, hung_[turn_].size(), climb);
     for_each_item<1>(x_, n, flatten<Id>{trees.label, trees.first});

@@ -49,9 +49,12 @@ spread_prediction predict_spread(graph_info const& info, std::uint64_t list_byte
   double const n = static_cast<double>(info.vertices), m = static_cast<double>(info.edges),
                shards = std::max<double>(1, static_cast<double>(shards_of(o).size()));
   std::uint64_t const cache = std::visit([&](auto const& job) { return job.graph_cache.value_or(default_device_budget(info)); }, o);
+  bool const given = std::visit([](auto const& job) { return job.graph_cache.has_value(); }, o);  // to each shard
   auto const on = [&](tier edges, bool alone) {
     bool const near = edges == tier::device;
-    double const lists = near ? 0 : static_cast<double>(list_bytes - std::min(list_bytes, cache)) / link_bytes_a_ms;
+    double const kept = static_cast<double>(cache) * (alone || !given ? 1 : shards),
+                 far = std::max(0.0, static_cast<double>(list_bytes) - kept) / link_bytes_a_ms,
+                 lists = near ? 0 : std::max(m * pulled_edge_ms, far);
     work w;
     if (auto const* const bfs = std::get_if<bfs_asked>(&o)) {
       bool const turns = bfs->variant.value_or(bfs_job::default_variant(info, *bfs)) == bfs_variant::direction;
@@ -60,7 +63,7 @@ spread_prediction predict_spread(graph_info const& info, std::uint64_t list_byte
       w.exchanged = w.rounds * n / 8 * 2;  // two bits per vertex: reached, and next
     } else if (std::holds_alternative<components_asked>(o)) {
       bool const cached = static_cast<double>(cache) >= n * 4;  // a neighbor of each vertex
-      w.ms = n * (near || cached ? linked_vertex_ms : far_vertex_ms) + (info.directed ? lists : 0);
+      w.ms = n * (near || cached || info.directed ? linked_vertex_ms : far_vertex_ms) + (info.directed ? lists : 0);
       w.rounds = rounds_of_components;
       w.exchanged = w.rounds * n / 8;
     } else if (auto const* const ranks = std::get_if<pagerank_asked>(&o)) {

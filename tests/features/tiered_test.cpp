@@ -108,10 +108,10 @@ TEST(tiers, rows_lie_in_any_mixture) {
 // More than are brought at once.
 TEST(tiers, many_rows_come_to_a_device_in_pieces) {
   device_kind const kind = device::count() ? device_kind::cuda : device_kind::simulated;
-  numbered_rows const data(40000, 128);
-  std::vector<float> const scores = some_scores(40000);
+  numbered_rows const data(140000, 128);
+  std::vector<float> const scores = some_scores(140000);
   for (bool scored : {false, true})
-    for (std::uint64_t kept : {39000, 40000}) {
+    for (std::uint64_t kept : {139000, 140000}) {
       tiered_options o;
       o.device = {kind, 0};
       o.feature_cache = kept * 1024;
