@@ -588,7 +588,7 @@ def bfs(graph: Graph, source: int | None = None, *, sources: Sequence[int] | Non
     variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
     cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
-    first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
+    first runs alone if that is faster, and run.shards names it; edges='device' keeps all, else 'host'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
     edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
     (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
@@ -607,7 +607,7 @@ class BfsSearch:
         variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012); None: direction where it can
         cached_neighbors: direction: best in-neighbors of each vertex kept in GPU memory, at most 4
         devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
-        first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
+        first runs alone if that is faster, and run.shards names it; edges='device' keeps all, else 'host'
         device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
         edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
         (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
@@ -820,7 +820,7 @@ def components(graph: Graph, *, variant: str = 'afforest', first_neighbors: int 
 
     variant: 'afforest'; first_neighbors, seed: of it
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
-    first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
+    first runs alone if that is faster, and run.shards names it; edges='device' keeps all, else 'host'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
     edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
     (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
@@ -923,7 +923,7 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
     weighted: a vertex gives to its neighbors in proportion to the weights of the edges (pull, on one device); False: to all
     equally, whatever weights the graph has (NetworkX uses them unless weight=None); run.weighted reports it
     devices: several instead of device, as [0, 1], or one several times: each has a part of the vertices and reads their edges; the
-    first runs alone if that is faster, and run.shards names it. edges: 'host' or 'device'
+    first runs alone if that is faster, and run.shards names it; edges='device' keeps all, else 'host'
     device: that runs it: 'cpu', 'cuda', 'cuda:1', 'simulated' (counts the requests that a GPU would make over the link)
     edges: their memory tier: 'host', 'device', 'managed'; graph_cache: bytes of GPU memory for copies of remote data, as "1GiB"
     (None: a tenth of the edges); verify: check the result, InternalError if it is wrong
