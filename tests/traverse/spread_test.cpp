@@ -262,9 +262,9 @@ TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
 // In the end shards look up the roots that others own, and not a label per vertex.
 TEST(spread_traffic, components_exchange_roots_and_not_labels) {
   std::uint64_t const n = 100'000;
-  std::vector<arc> arcs;
-  for (std::uint64_t i = 0; i < 4 * n; ++i) arcs.push_back({random_bits(1, 0, i) % n, random_bits(1, 1, i) % n});
-  graph const g = make_graph(arcs, true, n);
+  std::vector<arc> edges;
+  for (std::uint64_t i = 0; i < 4 * n; ++i) edges.push_back({random_bits(1, 0, i) % n, random_bits(1, 1, i) % n});
+  graph const g = make_graph(edges, true, n);
   for (device_kind const kind : {device_kind::cpu, device_kind::simulated}) {
     components_asked o;
     o.devices = shards_at({kind, 0}, 2);
@@ -276,9 +276,9 @@ TEST(spread_traffic, components_exchange_roots_and_not_labels) {
 // Each vertex of the second shard hangs on one of the first, which the second sees too: one exchange, and another after the rest.
 TEST(spread_traffic, components_stop_exchanging_when_nothing_is_new) {
   std::uint64_t const n = 64 * 1024;
-  std::vector<arc> arcs;
-  for (std::uint64_t v = 0; v < n / 2; ++v) arcs.push_back({v, v + n / 2});
-  graph const g = make_graph(arcs, true, n);
+  std::vector<arc> edges;
+  for (std::uint64_t v = 0; v < n / 2; ++v) edges.push_back({v, v + n / 2});
+  graph const g = make_graph(edges, true, n);
   components_asked o;
   o.devices = shards_at({}, 2);
   components_run const r = components_job(g, o).run();
