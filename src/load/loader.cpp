@@ -24,6 +24,7 @@
 #include "graph/handle.hpp"
 #include "load/checks.hpp"
 #include "load/order.hpp"
+#include "load/plan.hpp"
 #include "load/ring.hpp"
 #include "load/stages.hpp"
 
