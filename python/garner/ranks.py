@@ -182,10 +182,11 @@ class Ranks:
         return "ranks " + ", ".join(map(str, ranks[:16])) + (f" and {len(ranks) - 16} more" if len(ranks) > 16 else "")
 
     def _say(self, verdict: str) -> str:
-        """The first verdict is everybody's."""
+        """The first verdict is everybody's; it comes before "left", by which others would take this rank for one that ended."""
         try:
+            first = str(self._store.compare_set("verdict", "", verdict).decode())
             self._store.set(f"left/{self.rank}", verdict)
-            return str(self._store.compare_set("verdict", "", verdict).decode())
+            return first
         except Exception:  # the store is dead
             return verdict
 

@@ -104,6 +104,22 @@ class Ranks(unittest.TestCase):
         found = self.told_by_others("late", r"timed out after 6 s, in exchange \d+ while rank [02] .* waits in \d+; see what it does, or set a longer timeout=", timeout + 2)
         self.assertRegex(found[1].told[0], "^rank 1 .* timed out after 6 s")  # that rank gets the same message
 
+    def test_a_rank_has_said_what_is_wrong_before_it_has_left(self):
+        calls = []
+
+        class Store:
+            def set(self, key, value):
+                calls.append(key)
+
+            def compare_set(self, key, expected, value):
+                calls.append(key)
+                return value.encode()
+
+        one = object.__new__(garner.torch.Ranks)
+        one.rank, one._store = 2, Store()
+        self.assertEqual(one._say("rank 1: timed out"), "rank 1: timed out")
+        self.assertEqual(calls, ["verdict", "left/2"])
+
     def test_a_rank_that_raises(self):
         found = self.told_by_others("raises", "has stopped: ValueError: no such column", silence)
         self.assertIn("ValueError: no such column", found[1].said)
