@@ -13,7 +13,8 @@ void set_layers(model_options& m, std::string const& norm, bool residual, std::u
 }
 
 void shard_arguments::add(verb& v, bool trains) {
-  v.add("--shards", shards).not_with("--devices").not_with("--ranks");
+  option& parts = v.add("--shards", shards).not_with("--ranks");
+  if (trains) parts.not_with("--devices");  // a plan of an algorithm takes both: all of them run
   v.add("--shard-strategy", strategy);
   v.add("--shard-reduction", sums);
   v.add("--shard-balance", balance);
@@ -72,6 +73,7 @@ std::vector<execution_device> places_of(std::vector<std::uint32_t> const& device
   }
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
+  if (full && split.shards && !devices.empty()) fail(errc::usage, "--devices excludes --shards; leave --shards out");
   if (n == 0) fail(errc::usage, "--{} 0: use 1 to {}", what, rank_group::most_ranks);
   std::vector<execution_device> all;
   for (std::uint32_t const d : devices) all.push_back({device_kind::cuda, static_cast<int>(d)});

@@ -93,7 +93,7 @@ json gather(plan_arguments const& a) {
   std::vector<execution_device> const places =
       cli::shard_places(!a.train.devices.empty() && a.place == "cuda" ? "cpu" : a.place, a.train.split_into.shards, a.train.devices);
   execution_device const where = places[0];
-  bool const spread = places.size() > 1;
+  bool spread = places.size() > 1;
   access_mode const access = cli::access_of(a.access, a.tier);
   require_combination(where, cli::chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier), access);
   std::visit(
@@ -119,6 +119,9 @@ json gather(plan_arguments const& a) {
   bool const named = !cli::chooses_tier(a.tier);
   if (named) std::visit([&](auto& job) { job.edges = parse_tier(a.tier); }, o);
   require_runnable(a.file, info, o);
+  std::string const alone =
+      std::visit([&](auto& job) { return cli::take_faster(info, kept, job, a.train.split_into.shards.has_value(), allowed.device); }, o);
+  if (!alone.empty()) spread = false;
   tier const edges = named ? parse_tier(a.tier) : automatic_tier(info, o, kept, allowed.device);
   std::visit([&](auto& job) { job.edges = edges; }, o);
   if (auto* const ranks = std::get_if<pagerank_asked>(&o); ranks && !room_by_degree(info, *ranks, kept, allowed.device))
@@ -178,7 +181,8 @@ json gather(plan_arguments const& a) {
            {"device", to_string(where)},
            {"tier", to_string(edges)},
            {"tier_chosen", cli::chooses_tier(a.tier)},
-           {"access", to_string(access)}};
+           {"access", to_string(access)},
+           {"alone", alone.empty() ? json() : json(alone)}};
   all["memory"] = json::array();
   for (plan_row const& r : p.rows) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
   all["graph_cache_parts"] = json::array();
@@ -243,6 +247,7 @@ void print(json const& all) {
   say("algorithm {}, variant {}, on {}; edges in tier {}{}, access {}\n\n", text(all["algorithm"]), text(all["variant"]),
       text(all["device"]), text(all["tier"]),
       all["tier_chosen"].get<bool>() && text(all["tier"]) == "device" ? ", where all of it fits" : "", text(all["access"]));
+  if (!all["alone"].is_null()) say("shards  {}\n\n", text(all["alone"]));
   std::size_t width = 36;
   for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
   say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");

@@ -26,6 +26,19 @@ inline access_mode access_of(std::string const& said, std::string const& tier) {
   return !said.empty() ? parse_access(said) : tier == "managed" ? access_mode::paged : access_mode::aligned;
 }
 
+// Takes the first of several devices alone where that is faster and has `device_bytes`; returns why, for the output. --shards keeps all.
+template <class Options>
+std::string take_faster(graph_info const& info, stored const& in_file, Options& o, bool shards, std::uint64_t device_bytes) {
+  if constexpr (requires { o.devices; }) {
+    std::size_t const all = o.devices.size();
+    if (shards || all < 2) return {};
+    if (auto const p = take_first_alone(info, target_bytes(info, in_file), in_file, o, device_bytes))
+      return fmt::format("{} alone: {:.3g} ms predicted, {} devices {:.3g}; --shards {} runs on all", to_string(o.device), p->one_ms, all,
+                         p->all_ms, all);
+  }
+  return {};
+}
+
 // Whether requests cross a link, and whether they took the time that was measured.
 struct link_shown {
   bool crosses, timed;
@@ -147,7 +160,7 @@ struct job_arguments {
   job_ground load(graph_source& from, Options& o, job_needs const& needs) const {
     graph_info const& info = from.info();
     stored const in_file = stored_in(from.header());
-    std::string const alone = take_faster(info, in_file, o);
+    std::string const alone = take_faster(info, in_file, o, shards.has_value(), device_bytes_at(o.device));
     if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.device));
     if constexpr (std::is_same_v<Options, pagerank_asked>)
       if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.device))) o.by_degree = false;
@@ -176,18 +189,6 @@ struct job_arguments {
   void check(std::vector<garner::execution_device> const& places, std::uint64_t l2_bytes,
              std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(graph_source& from, job_ground ground) const;
-  // Takes the first of several devices alone where that is faster and has the memory; returns why, for the output. --shards keeps all.
-  template <class Options>
-  std::string take_faster(graph_info const& info, stored const& in_file, Options& o) const {
-    if constexpr (requires { o.devices; }) {
-      std::size_t const all = o.devices.size();
-      if (shards || all < 2) return {};
-      if (auto const p = take_first_alone(info, target_bytes(info, in_file), in_file, o, device_bytes_at(o.device)))
-        return fmt::format("{} alone: {:.3g} ms predicted, {} devices {:.3g}; --shards {} runs on all", to_string(o.device), p->one_ms, all,
-                           p->all_ms, all);
-    }
-    return {};
-  }
   static std::uint64_t affordable_device_cache(job_ground const& ground);
 };
 

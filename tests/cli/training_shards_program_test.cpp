@@ -205,6 +205,7 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_LT(bytes_of(held["memory"], "array", "compressed adjacency of a shard, at most"),
             bytes_of(devices["memory"], "array", "adjacency of a shard"));
   EXPECT_EQ(ran(at, what)["shards"].size(), 0u);
+  EXPECT_EQ(at.shell(what + "--devices 0,1 --shards 2").code, 2);  // as the training itself
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);
   EXPECT_THAT(no.err, HasSubstr("needs about"));
