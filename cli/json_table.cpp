@@ -242,10 +242,12 @@ std::string_view json_table() {
   algorithm: 'load'
   @plan_load
   shards strategies: {}[]; of trainings; here empty
+  activations: str?; of trainings with --full; here null
 
 = plan train: `garner plan --algorithm train --json`
   algorithm: 'train'
   @plan_load
+  activations: str?; with --full: where they stay until the backward pass, device or host
   shards: {}[]; parts of a training with --full; empty: one part
     first: int; its first node
     nodes edges remote_rows_at_most: num
@@ -414,7 +416,7 @@ std::string_view json_table() {
   features: str; where the features are stored, in words
   shards: {}?; --full in parts; else null
     count: int; of parts
-    strategy reduction balance dtype adjacency features: str; how they are trained
+    strategy reduction balance dtype adjacency features activations: str; how they are trained
     imbalance: num; largest edge count over the mean
     cut_edges remote_rows: int; edges to other parts; rows needed of other parts
     references: num; edges per such row

@@ -1,5 +1,7 @@
 #include "models.hpp"
 
+#include <utility>
+
 #include "comm/rank_group.hpp"
 #include "shard/parts.hpp"
 
@@ -24,6 +26,13 @@ void shard_arguments::add(verb& v, bool trains) {
   v.add("--shard-transport", provider);
   v.add("--mgg", mgg);
   if (trains) v.add("--shard-timeout", wait);
+  v.add("--activations", activations).among("device host automatic");
+}
+bool shard_arguments::take_less(bool tiers) {
+  if (activations.value_or("automatic") != "automatic" || strategy == "mgg" || sums == "fast") return false;
+  if (!std::exchange(host_activations, true)) return true;
+  if (!rows) return rows = "tiered", true;
+  return tiers && !std::exchange(remote_adjacency, true);
 }
 shard_asked shard_arguments::options(std::uint32_t n) const {
   shard_asked o;
@@ -37,7 +46,7 @@ shard_asked shard_arguments::options(std::uint32_t n) const {
   if (lists && *lists != "plain" && *lists != "compressed") fail(errc::usage, "--shard-adjacency {}: use plain or compressed", *lists);
   o.compressed_adjacency = packs_lists();
   if (rows && *rows != "local" && *rows != "tiered") fail(errc::usage, "--shard-features {}: use local or tiered", *rows);
-  o.far_rows = rows == "tiered";
+  o.far_rows = rows == "tiered", o.host_activations = keeps_in_host();
   if (provider) o.provider = parse_shard_provider(*provider);
   if (o.strategy == shard_strategy::mgg) {
     if (sums && o.sums == shard_reduction::deterministic)
@@ -69,6 +78,7 @@ std::vector<execution_device> places_of(std::vector<std::uint32_t> const& device
     fail(errc::usage, "--full and {} ranks: full-graph training uses shards; use --shards {}", *ranks, *ranks);
   if (!full) {
     if (split.shards) fail(errc::usage, "--shards goes with --full; add it, or use --ranks for mini-batches");
+    if (split.activations) fail(errc::usage, "--activations goes with --full; add it, or leave it out");
     split.refuse_all("goes with --full; add it, or use --ranks for mini-batches");
   }
   char const* const what = full ? "shards" : "ranks";

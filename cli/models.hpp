@@ -19,13 +19,18 @@ void set_layers(model_options& m, std::string const& norm, bool residual, std::u
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {
   std::optional<std::uint32_t> shards;
-  std::optional<std::string> strategy, sums, balance, wire, lists, rows, provider;
+  std::optional<std::string> strategy, sums, balance, wire, lists, rows, provider, activations;
   std::vector<std::uint32_t> mgg;
   std::optional<double> wait;
   bool remote_adjacency = false;  // as --tier host says of shards on devices
+  bool host_activations = false;  // as --activations says, or take_less()
   void add(verb& v, bool trains);
   bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
+  bool keeps_in_host() const { return host_activations || activations == "host"; }
+  // For --activations automatic, the next way, which takes less device memory: activations in host memory; feature rows by tier too; then
+  // adjacency in host memory, if `tiers`. False: there is none.
+  bool take_less(bool tiers);
   shard_asked options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards
   double late_seconds() const { return wait.value_or(300); }

@@ -201,31 +201,43 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
 }
 }  // namespace
 
+bytes_needed whole_bytes(training_question q, shard_asked const* split, graph_source const& from, std::string const& file, bool in,
+                         std::vector<execution_device> const& places, std::optional<std::uint32_t> process, bool least) {
+  bool const on_device = places[0].kind == device_kind::cuda;
+  bytes_needed needed;
+  auto const take = [&](training_plan const& plan, std::uint64_t& there) {
+    for (load_array const& a : plan.near)
+      if (!least || !a.at_most) there += a.bytes;
+    for (load_array const& a : plan.host) needed.host += a.bytes;
+    needed.device = std::max(needed.device, there);
+  };
+  if (!split) {
+    std::uint64_t all = 0;
+    take(plan_training(q), all);
+    return needed;
+  }
+  q.shard_windows = windows_near(*split, on_device, process.has_value());
+  std::vector<planned_shard> const shards = plan_shards(q, *split, from, file, in, places).shards;
+  std::vector<std::uint64_t> there(places.size());
+  for (std::size_t k = 0; k < shards.size(); ++k) {
+    if (process && on_device && k != *process) continue;
+    q.shard = shards[k].part;
+    if (least) q.shard->remote_rows = 0;
+    auto const at =
+        static_cast<std::size_t>(std::find(places.begin(), places.end(), places[std::min(k, places.size() - 1)]) - places.begin());
+    take(plan_training(q), there[at]);
+  }
+  return needed;
+}
+
 void require_whole(training_question q, shard_asked const* split, graph_source const& from, std::string const& file, bool in,
                    std::vector<execution_device> const& places, std::optional<std::uint32_t> process) {
-  double most = 0;  // bytes at a place
   bool const on_device = places[0].kind == device_kind::cuda;
-  if (split) {
-    q.shard_windows = windows_near(*split, on_device, process.has_value());
-    std::vector<planned_shard> const shards = plan_shards(q, *split, from, file, in, places).shards;
-    std::vector<double> there(places.size());
-    for (std::size_t k = 0; k < shards.size(); ++k) {
-      if (process && on_device && k != *process) continue;
-      q.shard = shards[k].part;
-      q.shard->remote_rows = 0;
-      auto const at =
-          static_cast<std::size_t>(std::find(places.begin(), places.end(), places[std::min(k, places.size() - 1)]) - places.begin());
-      training_plan plan = plan_training(q);
-      std::erase_if(plan.near, [](load_array const& a) { return a.at_most; });
-      most = std::max(most, there[at] += static_cast<double>(plan.bytes()));
-    }
-  } else {
-    most = static_cast<double>(plan_training(q).bytes());
-  }
-  auto const least = static_cast<std::uint64_t>(most / 1.25);
-  require_memory(file, on_device ? 0 : least + q.load.list_bytes, on_device ? least : 0, places[0],
+  bytes_needed const needed = whole_bytes(q, split, from, file, in, places, process, true);
+  auto const least = static_cast<std::uint64_t>(static_cast<double>(needed.device) / 1.25);
+  require_memory(file, needed.host + (on_device ? 0 : least + q.load.list_bytes), on_device ? least : 0, places[0],
                  split ? "use more devices, fewer layers, a smaller --hidden, --tier host or --shard-adjacency compressed"
-                       : "use --devices or mini-batches (--fanout)");
+                       : "use --activations host, --devices or mini-batches (--fanout)");
 }
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, execution_device where,
@@ -261,8 +273,23 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   std::vector<planned_shard>& shards = split_up.shards;
   std::vector<execution_device> const places =
       train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<execution_device>{where};
-  bool const split = train && train->full && (places.size() > 1 || train->split_into.shards);
   shard_arguments split_into = train ? train->split_into : shard_arguments();
+  bool const in = a.lists() == edge_direction::in;
+  std::optional<graph_source> source;
+  if (train && train->full && !several) {
+    source.emplace(file);
+    if (a.wants_in_lists()) source->want_in_lists();
+  }
+  auto const is_split = [&] { return train && train->full && (places.size() > 1 || split_into.shards || split_into.keeps_in_host()); };
+  if (source && on_device) {
+    auto const fits = [&] {
+      shard_asked const into = split_into.options(static_cast<std::uint32_t>(places.size()));
+      return whole_bytes(question_of(*train, places, g, device_allowed), is_split() ? &into : nullptr, *source, file, in, places).device <=
+             device_allowed;
+    };
+    while (!fits() && split_into.take_less(chooses_tier(tier_said))) continue;
+  }
+  bool const split = is_split();
   if (split && several)
     fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without --shards", places.size(), file);
   if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
@@ -289,13 +316,10 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     auto const planned = [&](std::uint64_t free) { return plan_training(question_of(*train, places, g, free)); };
     learns = planned(allowed);
     if (split) {
-      graph_source from(file);
-      bool const in = a.lists() == edge_direction::in;
-      if (a.wants_in_lists()) from.want_in_lists();
       shard_asked const into = split_into.options(static_cast<std::uint32_t>(places.size()));
       training_question q = question_of(*train, places, g, allowed);
       q.shard_windows = windows_near(into, on_device, false);
-      split_up = plan_shards(q, into, from, file, in, places);
+      split_up = plan_shards(q, into, *source, file, in, places);
       auto const largest = std::max_element(shards.begin(), shards.end(),
                                             [](planned_shard const& x, planned_shard const& y) { return x.plan.bytes() < y.plan.bytes(); });
       learns = largest->plan;
@@ -335,6 +359,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
   if (learns) {
     for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes * together});
+    for (planned_shard const& s : shards)
+      for (load_array const& h : s.plan.host) memory.push_back({h.what, tier::host, h.bytes});
     if (through_host) memory.push_back({"gradients of ranks", tier::host, learns->parameters * 4 * ranks});
     if (learns->evaluation.near_bytes) memory.push_back({"exact evaluation, at most", near, learns->evaluation.near_bytes});
   }
@@ -369,6 +395,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"window", plan.window ? json(plan.window) : json()},
            {"from_offsets", g.from_offsets()},
            {"training_nodes", share},
+           {"activations", learns && train->full ? json(split_into.keeps_in_host() ? "host" : "device") : json()},
            {"shards", json::array()},
            {"batches_per_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
            {"nodes_per_batch", plan.vertices},

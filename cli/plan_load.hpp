@@ -38,6 +38,9 @@ struct plan_train_arguments {
 // What a loader of these arguments has to do, by the offsets of `from` if they are known; `device_allowed`: bytes of the device.
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
 std::uint64_t near_bytes(load_question const& q);  // its local memory, cached rows included
+// Device memory of full-graph training, or of training by these shards, at its fullest place; and activations in host memory.
+bytes_needed whole_bytes(training_question q, shard_asked const* split, graph_source const& from, std::string const& file, bool in,
+                         std::vector<execution_device> const& places, std::optional<std::uint32_t> process = {}, bool least = false);
 // errc::memory, before adjacency is read, if full-graph training, or training by these shards, cannot fit in any case: without the spare
 // memory that a plan leaves for growth, and as if no shard needed rows of others. `q`: of full-graph steps. `process`: shards are
 // processes, and this is that one; devices have one each.

@@ -27,6 +27,7 @@ void print_plan_of_load(json const& all) {
   say("plan    {}, on {}; adjacency in tier {}, access {}, feature rows of {} B{}\n\n", text(all["algorithm"]), text(all["device"]),
       text(all["tier"]), text(all["access"]), fmt::join(row_bytes, ", "),
       full ? "" : fmt::format(", strategy {}, window {}", text(all["strategy"]), all["window"].get<std::uint64_t>()));
+  if (all["activations"] == "host") say("activations stay in host memory until the backward pass\n\n");
   std::size_t width = 46;
   for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
   say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");

@@ -151,6 +151,8 @@ void train_types(cli::train_arguments& a) {
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<execution_device> const places = a.places();
+  if (a.split_into.keeps_in_host())
+    cli::fail(errc::usage, "--activations host: {} may have several types, whose activations stay on the device; leave it out", a.file);
   if (a.sharded(places.size())) cli::fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   execution_device const where = places[0];
   for (execution_device const p : places) a.budgets.apply(p);
@@ -255,6 +257,7 @@ void train_file(cli::train_arguments& a) {
   cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   a.place = to_string(where);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
+  bool const chooses = cli::chooses_tier(a.tier);
 
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
@@ -271,10 +274,7 @@ void train_file(cli::train_arguments& a) {
 
   std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
-  if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own adjacency to its device
   if (a.wants_in_lists()) from.want_in_lists();
-  std::uint64_t const needs =
-      cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
   if (a.full) {
     training_question q;
     q.load = cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0);
@@ -283,11 +283,26 @@ void train_file(cli::train_arguments& a) {
     q.input_dropout = a.input_dropout.value_or(input_dropout_of(m, a.dropout.value_or(0.5)));
     q.training = static_cast<double>(training_vertices);
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
+    bool const in = t.side == edge_direction::in;
+    if (on_device && a.group.empty()) {
+      auto const fits = [&] {
+        shard_asked const asked = a.split_into.options(all_ranks);
+        return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device <=
+               cli::device_limit(where);
+      };
+      while (!fits() && a.split_into.take_less(chooses)) continue;
+      if (a.split_into.remote_adjacency && chooses) a.tier = "host";
+      if (a.split_into.host_activations) join_ranks(a, places, t);
+    }
+    if (a.split_into.keeps_in_host() && all_ranks == 1 && a.split_into.decides()) a.split_into.strategy = "bulk";  // all come to the same
+    if (!t.shards) t.activations = activation_place::device;                                                       // all fits
     shard_asked const asked = a.split_into.options(all_ranks);
-    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, t.side == edge_direction::in, places,
-                       a.group.empty() ? std::nullopt : std::optional(t.rank));
-    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, t.side == edge_direction::in, where);
+    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in, places, a.group.empty() ? std::nullopt : std::optional(t.rank));
+    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, in, where);
   }
+  if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own adjacency to its device
+  std::uint64_t const needs =
+      cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
   row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;

@@ -46,7 +46,8 @@ struct train_arguments : cli::load_arguments {
   std::vector<garner::execution_device> places() const {
     if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: use one of them", place);
     cli::shard_arguments here = split_into;
-    if (full && group.empty() && devices.empty() && !here.shards) here.refuse_all("goes with shards; add --shards, --devices or --group");
+    if (full && group.empty() && devices.empty() && !here.shards && !here.keeps_in_host())
+      here.refuse_all("goes with shards; add --shards, --devices or --group");
     if (!group.empty() && full) {
       if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
         fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; use --shards {}, or leave it out",
@@ -59,7 +60,9 @@ struct train_arguments : cli::load_arguments {
   }
 
   bool measures_ways() const { return split_into.decides() && resume.empty(); }  // a training that goes on keeps its way
-  bool sharded(std::size_t places) const { return full && (places > 1 || split_into.shards || !group.empty()); }
+  bool sharded(std::size_t places) const {
+    return full && (places > 1 || split_into.shards || !group.empty() || split_into.keeps_in_host());
+  }
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
     std::uint32_t const hops_or_two = full ? 2 : static_cast<std::uint32_t>(fanouts().size());

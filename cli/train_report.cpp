@@ -61,6 +61,7 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                          {"dtype", to_string(o.wire)},
                          {"adjacency", o.compressed_adjacency ? "compressed" : "plain"},
                          {"features", o.far_rows ? "tiered" : "local"},
+                         {"activations", o.host_activations ? "host" : "device"},
                          {"imbalance", r.imbalance()},
                          {"cut_edges", r.cut()},
                          {"remote_rows", r.remote_rows()},
@@ -77,7 +78,8 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                   : o.sums == shard_reduction::fast ? "fast"
                                                     : "deterministic",
                   o.compressed_adjacency ? fmt::format(", compressed adjacency{}", o.remote_adjacency ? " in host memory" : "") : "",
-                  o.far_rows ? "; input features stay in their tier" : ""));
+                  fmt::format("{}{}", o.far_rows ? "; input features stay in their tier" : "",
+                              o.host_activations ? "; activations in host memory" : "")));
   if (o.shards > 1)
     what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
                                      over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));

@@ -1739,6 +1739,9 @@ class TrainingRun:
     def devices(self) -> list[str]: ...
 
     @property
+    def activations(self) -> str: ...
+
+    @property
     def finished(self) -> bool: ...
 
     @property

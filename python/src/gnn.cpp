@@ -240,7 +240,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
           nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> const& split, nb::kwargs options) {
   model_options m;
   training_options t;
-  std::string kind = "sage", norm = "automatic", scaling = "automatic", math = "tf32", side = "in";
+  std::string kind = "sage", norm = "automatic", scaling = "automatic", math = "tf32", side = "in", activations = "automatic";
   std::optional<std::uint64_t> classes;
   execution_device where{};
   std::vector<execution_device> devices;
@@ -268,6 +268,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("patience", t.patience);
   given.take("cuda_graph", t.cuda_graph);
   given.take("math", math);
+  given.take("activations", activations);
   given.take("device", where);
   given.take("devices", devices);
   given.take("deterministic", deterministic);
@@ -295,7 +296,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   } else {
     m.layer_norm = norm == "layer";
   }
-  t.math = parse_dense_math(math);
+  t.math = parse_dense_math(math), t.activations = parse_activation_place(activations);
 
   new (self) py_training;
   try {
@@ -328,6 +329,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
         shard_options o;
         o.shards = static_cast<std::uint32_t>(devices.size());
         o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
+        o.host_activations = t.activations == activation_place::host;
         self->devices = devices;
         auto const decided = std::make_shared<shard_options>(o);
         self->on_threads(1, self->making(), [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
@@ -473,6 +475,10 @@ void add_gnn(nb::module_& m) {
             return all;
           },
           nb::sig("def devices(self) -> list[str]"))
+      .def_prop_ro("activations",
+                   [](py_training& t) {
+                     return in_turn(t.model.busy, [&] { return t.refuse_hung(), std::string(to_string(t.run->options().activations)); });
+                   })
       .def_prop_ro("finished", told_in_turn<&training::finished>())
       .def_prop_ro("epochs", told_in_turn<&training::epochs>())
       .def_prop_ro("steps", told_in_turn<&training::step>())

@@ -210,6 +210,10 @@ class SeveralDevices(unittest.TestCase):
                 self.assertEqual(found.best_epoch, want.best_epoch)
                 for name, values in want.model.tensors().items():
                     self.assertTrue(np.array_equal(found.model.tensors()[name], values), (devices, name))
+            for where in (dict(device="cpu"), dict(device="simulated"), dict(devices=["cpu", "cpu"])):
+                found = garner.train(*given, activations="host", **where, **self.how)
+                self.assertEqual([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], where)
+                self.assertEqual((found.activations, want.activations, alone.activations), ("host", "device", "device"))
             # One device without parts, and parts that add in another order, agree within rounding.
             for found in (alone, garner.train(*given, devices=["cpu", "cpu"], deterministic=False, **self.how)):
                 np.testing.assert_allclose([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], rtol=1e-5)

@@ -30,7 +30,7 @@ near_labels graph_shard::labels(labelled_parts const& of, split_part p) const {
 void graph_shard::require_rows(shard_options const& o, network<float> const& net) {
   network<float>::pass p;
   p.rows.assign(net.shape().layers + 1, {1});
-  if (o.far_rows && !net.turns_inputs(p))
+  if (o.far_rows && !o.host_activations && !net.turns_inputs(p))
     fail(errc::usage,
          "tiered features, and the first layer aggregates them unchanged, which needs all in device memory; use local features");
 }
@@ -39,6 +39,10 @@ void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling
   p.edges = &relations_;
   p.rows.assign(net.shape().layers + 1, {count()});
   p.first_row = first(), p.blocks = blocks_;
+  if (group_.options().host_activations) {
+    if (!kept_) kept_.emplace(x_, blocks_);
+    p.kept = &*kept_;
+  }
   if (group_.options().far_rows) {
     if (!far_rows_) far_rows_.emplace(x_, features, scaling, blocks_, first(), permuted_ ? positions_.data() : nullptr);
     p.inputs = {{nullptr, features.width()}};

@@ -41,8 +41,8 @@ class graph_shard {
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
   void scores_of_all(row_block<float const> mine, std::uint64_t columns, taker const& take);
   std::uint64_t bytes() const {
-    return edges_->bytes() + rows_.bytes() + all_positions_.bytes() + all_scores_.bytes() + group_.access(shard_).bytes() +
-           (far_rows_ ? far_rows_->bytes() : 0);
+    return edges_->bytes() + (kept_ ? kept_->bytes() : 0) + rows_.bytes() + all_positions_.bytes() + all_scores_.bytes() +
+           group_.access(shard_).bytes() + (far_rows_ ? far_rows_->bytes() : 0);
   }
 
  private:
@@ -57,6 +57,7 @@ class graph_shard {
   buffer<std::int64_t> all_positions_;   // shard 0: of all
   buffer<float> rows_, all_scores_;
   std::optional<part_rows> far_rows_;
+  std::optional<kept_rows<float>> kept_;
   bool have_rows_ = false, permuted_ = false;
 };
 

@@ -8,9 +8,7 @@
 
 namespace garner {
 
-namespace {
-constexpr std::uint64_t no_part = ~std::uint64_t{0};
-}
+static constexpr std::uint64_t no_part = ~std::uint64_t{0};
 
 void network_shape::require_kind() const {
   if ((inputs.size() > 1 || relations.size() > 1) && kind != model_kind::sage)
@@ -339,11 +337,50 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                             s.kind == model_kind::gin ? source[t] : rows_in{});
     }
     if (s.kind == model_kind::sage) drop_rows(x, source[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
-    auto const then = first_ending(p, l, t);
-    bool const inside = ends_inside(p, then);
-    multiply(x, p, first, {taken.data, taken.stride}, targets, to, inside ? then : std::nullopt);
-    of.ended = inside;
+    multiply_taken(x, p, l, t, {taken.data, taken.stride}, targets);
   }
+}
+template <class Real>
+void network<Real>::multiply_taken(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_in taken, std::uint64_t count) {
+  layer_of_type& of = layers_[l][t];
+  auto const then = first_ending(p, l, t);
+  of.ended = ends_inside(p, then);
+  multiply(x, p, of.products[0], taken, count, first_room(x, l, t, count), of.ended ? then : std::nullopt);
+}
+
+// Through the end of a layer: dropout, ReLU, and the norm behind it.
+template <class Real>
+void network<Real>::activation_back(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_out gradient, std::uint64_t count) {
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const columns = outputs(l);
+  if (shape_.residual || l + 1 < shape_.layers)
+    activate_back(x, {of.out.data(), columns}, gradient, count, columns, true, drop_of(p, l + 1, t));
+  if (norm_behind(l)) norm_rows_back(x, p, of.norm, {of.made.data(), columns}, count, gradient);
+}
+// Of columns [part, part + in) of a matrix of out x first.in: its gradient, and, where data is not null, of what came in.
+template <class Real>
+void network<Real>::product_back(block const& b, dense const& d, std::uint64_t part, rows_in rows, rows_out of_result, rows_out of_from,
+                                 bool add) {
+  std::uint64_t const in = shape_.kind == model_kind::sage ? d.in / 2 : d.in;
+  Real const* const made = of_result.row(b.first);
+  b.products.product(true, false, d.out, in, b.count, Real{1}, made, of_result.stride, rows.data, rows.stride, Real{0},
+                     b.gradients + d.weight + part, d.in);
+  if (of_from.data)
+    b.products.product(false, false, b.count, in, d.out, Real{1}, made, of_result.stride, values_.data() + d.weight + part, d.in,
+                       add ? Real{1} : Real{0}, of_from.row(b.first), of_from.stride);
+}
+// Through what follows the first product of a layer but its last activation: what made `middle` remains.
+template <class Real>
+typename network<Real>::rows_out network<Real>::second_back(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_out of_made,
+                                                            std::uint64_t targets) {
+  layer_of_type& of = layers_[l][t];
+  dense const& first = of.products[0];
+  if (of.products.size() == 1) return of_made;
+  rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
+  multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
+  activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
+  if (shape_.layer_norm) norm_rows_back(x, p, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
+  return of_middle;
 }
 
 template <class Real>
@@ -353,36 +390,21 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
   layer_of_type& of = layers_[l][t];
   std::uint64_t const targets = p.rows[l + 1][t];
   dense const& first = of.products[0];
-  Real const* const w = values_.data();
-  if (of.products.size() > 1) {  // what made `middle` remains
-    rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
-    multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
-    activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
-    if (s.layer_norm) norm_rows_back(x, p, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
-    of_made = of_middle;
-  }
+  of_made = second_back(x, p, l, t, of_made, targets);
   if (of.product_first) {
-    std::uint64_t const in = width(l, t), out = first.out, sources = p.rows[l][t];
+    std::uint64_t const out = first.out, sources = p.rows[l][t];
     rows_in const made{of_made.data, of_made.stride};
     sum_columns(x, p, made, targets, out, first.bias);
     rows_out const small{room(x, of_taken_, sources * out, "gradients of products"), out};
     (*p.edges)[0].backward(x, made, small, targets, sources, out, s.kind == model_kind::gin ? made : rows_in{}, false);
-    auto const back = [&](block const& b, rows_in rows, rows_out of_result, std::uint64_t part, bool add) {
-      Real const* const made_here = of_result.row(b.first);
-      b.products.product(true, false, out, in, b.count, Real{1}, made_here, of_result.stride, rows.data, rows.stride, Real{0},
-                         b.gradients + first.weight + part, first.in);
-      if (of_source[t].data)
-        b.products.product(false, false, b.count, in, out, Real{1}, made_here, of_result.stride, w + first.weight + part, first.in,
-                           add ? Real{1} : Real{0}, of_source[t].row(b.first), of_source[t].stride);
-    };
     bool const own = s.kind == model_kind::sage, together = own && sources == targets;  // a block is brought once for both
+    auto const own_back = [&](block const& b, rows_in rows) { product_back(b, first, of.own_part, rows, of_made, of_source[t], true); };
     each_block(x, p, sources, [&](block const& b) {
       rows_in const rows = some_of(x, p, of.source, b.first, b.count);
-      back(b, rows, small, of.part[0], false);
-      if (together) back(b, rows, of_made, of.own_part, true);
+      product_back(b, first, of.part[0], rows, small, of_source[t], false);
+      if (together) own_back(b, rows);
     });
-    if (own && !together)
-      each_block(x, p, targets, [&](block const& b) { back(b, some_of(x, p, of.source, b.first, b.count), of_made, of.own_part, true); });
+    if (own && !together) each_block(x, p, targets, [&](block const& b) { own_back(b, some_of(x, p, of.source, b.first, b.count)); });
     written[t] = true;
     return;
   }
@@ -410,6 +432,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
 
 template <class Real>
 row_block<Real> network<Real>::forward(executor& x, pass const& p) {
+  if (p.kept) return forward_kept(x, p);
   auto const& s = shape_;
   for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
     inputs_[t] = p.inputs[t];
@@ -444,9 +467,9 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
 template <class Real>
 void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs) {
   auto const& s = shape_;
-  if (std::uint64_t const n = p.blocks.empty() ? 0 : (p.blocks.size() - 1) * reserved_; grow(x, by_block_, n, n, "gradients", x.near())) {
+  if (std::uint64_t const n = p.blocks.empty() ? 0 : (p.blocks.size() - 1) * reserved_; grow(x, by_block_, n, n, "gradients", x.near()))
     x.fill(by_block_.data(), 0, by_block_.bytes());
-  }
+  if (p.kept) return backward_kept(x, p, scores);
   std::vector<rows_out> of_out(s.inputs.size());
   auto const gradients_of = [&](std::uint32_t side, std::uint32_t t, std::uint64_t count, std::uint64_t columns) {
     return rows_out{room(x, of_rows_[side % 2][t], count * columns, "gradients of rows"), columns};
@@ -463,7 +486,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
     }
   }
   for (std::uint32_t l = s.layers; l-- > 0;) {
-    bool const last = l + 1 == s.layers, active = s.residual || !last, inputs = l == 0 && !s.residual;
+    bool const inputs = l == 0 && !s.residual;
     std::vector<rows_out> of_in(s.inputs.size());
     std::vector<bool> written(s.inputs.size(), false);
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t)
@@ -479,8 +502,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
         drop_rows(x, {out.data, out.stride}, copy, targets, columns, {});
         out = copy;
       }
-      if (active) activate_back(x, {of.out.data(), columns}, out, targets, columns, true, drop_of(p, l + 1, t));
-      if (s.layer_norm && !s.residual && !last) norm_rows_back(x, p, of.norm, {of.made.data(), columns}, targets, out);
+      activation_back(x, p, l, t, out, targets);
       aggregate_back(x, p, l, t, out, of_in, written);
     }
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
@@ -508,8 +530,8 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum =
-      values_.bytes() + gradients_.bytes() + by_block_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
+  std::uint64_t sum = values_.bytes() + gradients_.bytes() + by_block_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() +
+                      terms_.bytes() + some_columns_.bytes() + of_block_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
       for (auto const* b : {&of.normed, &of.taken, &of.middle_made, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();

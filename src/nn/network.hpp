@@ -19,6 +19,7 @@
 #include "nn/aggregate.hpp"
 #include "nn/blas.hpp"
 #include "nn/block_workers.hpp"
+#include "nn/kept_rows.hpp"
 #include "nn/pointwise.hpp"
 
 namespace garner {
@@ -72,6 +73,7 @@ class network {
   Real* values() const { return values_.data(); }
   Real* gradients() const { return gradients_.data(); }
 
+  static constexpr std::uint64_t columns_at_once = 64;  // of a pass with `kept`, in an aggregation
   struct pass {
     blas* products = nullptr;
     std::vector<relation_edges<Real>>* edges = nullptr;  // a relation
@@ -88,8 +90,12 @@ class network {
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
     block_workers<Real>* workers = nullptr;  // executors of concurrent blocks; null, and where rows are brought: one after the other
-    bool steady = false;                     // products of the same sizes come again: the library may plan them
-    bool leave_bias = false;                 // forward() returns scores without the last bias, for callers that add it in a later pass
+    // With blocks, of one type: rows that backward() needs are kept in host memory, and the device has one or two arrays of all rows; what
+    // backward() needs besides is made again, block by block. The same bits. Rows may be brought for any model then.
+    kept_rows<Real>* kept = nullptr;
+    Real* gradients = nullptr;  // where they go without blocks; null: to gradients()
+    bool steady = false;        // products of the same sizes come again: the library may plan them
+    bool leave_bias = false;    // forward() returns scores without the last bias, for callers that add it in a later pass
     // Receives the rows of a step: the output of each layer, then, from the last layer down, its gradients. For the search of a number that
     // is not finite; training steps leave it empty.
     using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, row_block<Real const> rows,
@@ -177,7 +183,7 @@ class network {
   // f(block) for each block.
   template <class F>
   void each_block(executor& x, pass const& p, std::uint64_t count, F const& f) {
-    if (p.blocks.empty()) return f(block{0, count, gradients_.data(), x, *p.products, sums_});
+    if (p.blocks.empty()) return f(block{0, count, p.gradients ? p.gradients : gradients_.data(), x, *p.products, sums_});
     auto const one = [&](std::size_t b, executor& by, blas& products, column_sums<Real>& sums) {
       Real* const gradients = by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_;  // null in the forward pass
       f(block{p.blocks[b], p.blocks[b + 1] - p.blocks[b], gradients, by, products, sums});
@@ -207,6 +213,19 @@ class network {
   rows_in norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count, buffer<Real>& to);
   void norm_rows_back(executor& x, pass const& p, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient);
   void sum_columns(executor& x, pass const& p, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into);
+  void multiply_taken(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_in taken, std::uint64_t count);
+  void activation_back(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_out gradient, std::uint64_t count);
+  rows_out second_back(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_out of_made, std::uint64_t count);
+  void product_back(block const& b, dense const& d, std::uint64_t part, rows_in rows, rows_out of_result, rows_out of_from, bool add);
+  // With rows kept in host memory (network_kept.cpp).
+  rows_out forward_kept(executor& x, pass const& p);
+  void backward_kept(executor& x, pass const& p, rows_out scores);
+  template <class F>
+  void each_kept(executor& x, pass const& p, F const& f);
+  void aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self);
+  bool made_again(std::uint32_t layer) const;
+  rows_out finish_made(executor& x, pass const& p, std::uint32_t layer, rows_in made, std::uint64_t count);
+  rows_in inputs_of(executor& x, pass const& p, pass const& of_block, std::uint64_t first, std::uint64_t count);
 
   network_shape shape_;
   std::uint64_t reserved_ = 0;
@@ -216,7 +235,7 @@ class network {
   std::vector<ends_of_type> ends_;
   std::vector<buffer<Real>> dropped_inputs_;
   std::vector<rows_in> inputs_;
-  buffer<Real> of_taken_, of_middle_, of_made_, terms_;
+  buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, of_block_;
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn
   column_sums<Real> sums_;
 };

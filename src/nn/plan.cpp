@@ -6,6 +6,7 @@
 
 #include "nn/evaluate.hpp"
 #include "nn/infer/whole.hpp"
+#include "nn/kept_rows.hpp"
 #include "nn/model.hpp"
 #include "shard/lists.hpp"
 #include "shard/packed_chunk.hpp"
@@ -87,6 +88,12 @@ training_plan plan_training(training_question const& q) {
   bool const one = types == 1 && relations.size() == 1;
   auto const product_first = [&](std::uint32_t l) { return one && s.width(l, 0) > s.outputs(l) && rows[l][0] <= 2 * rows[l + 1][0]; };
 
+  // With activations in host memory all but two or three arrays are of a block of rows.
+  bool const kept_far = q.shard && q.shard->how.host_activations;
+  double const block = q.shard ? q.shard->largest_block : 0;
+  auto const held = [&](double rows_of) { return kept_far ? std::min(rows_of, block) : rows_of; };
+  // Columns: of the arrays of network_kept.cpp, the last of some columns; of gradients of a block; kept; of kept_rows, a kind each.
+  double of_all[4] = {}, of_block = 0, kept_far_rows = 0, on_their_way[3] = {};
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
   double aggregations = 0, crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: over a step, in one call, of the table
@@ -100,8 +107,9 @@ training_plan plan_training(training_question const& q) {
   for (std::uint32_t t = 0; t < types; ++t) {
     auto const inputs = static_cast<double>(s.inputs[t]);
     bool const by_tier = q.shard && q.shard->how.far_rows;
-    if (q.dropout && q.input_dropout > 0) forward += (by_tier ? q.shard->largest_block : rows[0][t]) * inputs;
-    if (m.residual) dense(rows[0][t], inputs, hidden, false), forward += rows[0][t] * hidden;
+    if (q.dropout && q.input_dropout > 0) forward += (by_tier || kept_far ? block : rows[0][t]) * inputs;
+    if (m.residual) dense(rows[0][t], inputs, hidden, false), forward += held(rows[0][t]) * hidden;
+    if (kept_far && m.residual) of_all[0] = of_all[1] = hidden, on_their_way[kept_rows<float>::in] = hidden, kept_far_rows += 2 * hidden;
   }
   for (std::uint32_t l = 0; l < layers; ++l) {
     bool const last = l + 1 == layers, first = product_first(l), back = l > 0 || m.residual;
@@ -109,32 +117,49 @@ training_plan plan_training(training_question const& q) {
     auto const out = static_cast<double>(s.outputs(l));
     for (std::uint32_t t = 0; t < types; ++t) {
       double const in = width(l, t), sources = rows[l][t], targets = rows[l + 1][t], wide = static_cast<double>(s.taken(l, t));
-      if (norm) parameters += 2 * hidden, terms = std::max(terms, (m.residual ? sources : targets) * hidden);
-      if (norm && m.residual) forward += sources * hidden;
-      if (back) sides[l % 2][t] = std::max(sides[l % 2][t], sources * in);
+      if (norm) parameters += 2 * hidden, terms = std::max(terms, held(m.residual ? sources : targets) * hidden);
+      if (norm && m.residual) forward += held(sources) * hidden, kept_far_rows += l > 0 ? hidden : 0;
+      if (back && !kept_far) sides[l % 2][t] = std::max(sides[l % 2][t], sources * in);
       if (!s.uses(l, t)) continue;
-      forward += targets * out;  // what comes out
-      if (norm && !m.residual) forward += targets * out;
-      if (m.residual) forward += targets * out, copies = std::max(copies, targets * out);
+      forward += held(targets) * out;  // what comes out
+      if (norm && !m.residual) forward += held(targets) * out;
+      if (m.residual) forward += held(targets) * out, copies = std::max(copies, held(targets) * out);
+      if (kept_far) {
+        bool const again = first && (!last || gin);  // what its first product made is kept too
+        double const taken = first ? (l > 0 ? in : 0) : wide;
+        auto const array = [&](int k, double columns) { of_all[k] = std::max(of_all[k], columns); };
+        bool const as_they_are = l == 0 && !m.residual && !first && !q.shard->how.far_rows && q.input_dropout <= 0;
+        bool const used_again = sage || as_they_are || (m.residual && !m.layer_norm), beside = l > 0 && (first || (last && out > in));
+        array(beside && !m.residual, out);
+        if (l == 0 && !m.residual && !first && !as_they_are) array(out > in, in);
+        if (back && !m.residual) array(0, in);
+        if (first ? sage : used_again) array(2, first ? out : in);
+        if (first || back || !used_again) array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
+        if (!first && back) of_block = std::max(of_block, wide);
+        auto& widest_taken = on_their_way[kept_rows<float>::taken];
+        widest_taken = std::max(widest_taken, taken), kept_far_rows += taken + (again ? out : 0);
+        if (again) on_their_way[kept_rows<float>::made] = std::max(on_their_way[kept_rows<float>::made], out);
+      }
       if (first) {
-        forward += sources * out, taken_back = std::max(taken_back, sources * out);
+        if (!kept_far) forward += sources * out, taken_back = std::max(taken_back, sources * out);
         parameters += in * out;  // the other matrix is counted below
         flops += 2 * sources * in * out * (back ? 3 : 2);
         if (sage) dense(targets, in, out, back);
         else parameters += out;
       } else {
-        forward += targets * wide;
-        if (back) taken_back = std::max(taken_back, targets * wide);
+        if (!kept_far || sage) forward += held(targets) * wide;
+        if (back && !kept_far) taken_back = std::max(taken_back, targets * wide);
         dense(targets, wide, out, back);
       }
-      if (gin && m.layer_norm) parameters += 2 * out, forward += targets * out, terms = std::max(terms, targets * out);
-      if (gin) dense(targets, out, out, true), forward += targets * out, middle_back = std::max(middle_back, targets * out);
+      if (gin && m.layer_norm) parameters += 2 * out, forward += held(targets) * out, terms = std::max(terms, held(targets) * out);
+      if (gin) dense(targets, out, out, true), forward += held(targets) * out, middle_back = std::max(middle_back, held(targets) * out);
     }
     for (std::size_t r = 0; r < relations.size(); ++r) {  // what is aggregated, forward and (first, or where rows learn) backward
       std::uint32_t const from = s.relations[r].from, to = s.relations[r].to;
       if (!s.uses(l, to)) continue;
-      double const columns = first ? out : width(l, from);
-      if (full && (gcn || (sage && (first || back)))) scaled[r] = std::max(scaled[r], columns * n[to]);
+      double const columns = first ? out : width(l, from),
+                   at_once = kept_far ? std::min(columns, static_cast<double>(network<float>::columns_at_once)) : columns;
+      if (full && (gcn || (sage && (first || back)))) scaled[r] = std::max(scaled[r], at_once * n[to]);
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
       // Rows of the table come to a shard once, where they are what is aggregated.
@@ -142,15 +167,17 @@ training_plan plan_training(training_question const& q) {
       aggregations += 1 + (first || back);
       crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
       if (constant) kept = columns;
-      if (!constant || q.input_dropout > 0 || back) widest = std::max(widest, columns);
+      if (!constant || q.input_dropout > 0 || back) widest = std::max(widest, at_once);
     }
   }
   if (m.residual) {
     double const targets = rows[layers][s.target];
     dense(targets, hidden, classes, true);
-    if (m.layer_norm) parameters += 2 * hidden, forward += targets * hidden, terms = std::max(terms, targets * hidden);
+    if (m.layer_norm) parameters += 2 * hidden, forward += held(targets) * hidden, terms = std::max(terms, held(targets) * hidden);
     double& side = sides[layers % 2][s.target];
-    forward += targets * classes, side = std::max(side, targets * hidden);
+    forward += held(targets) * classes;
+    if (!kept_far) side = std::max(side, targets * hidden);
+    else of_all[1] = std::max(of_all[1], classes);
   }
   p.parameters = static_cast<std::uint64_t>(parameters);
   auto const take = [&](char const* what, double bytes, bool at_most = false) {
@@ -160,8 +187,15 @@ training_plan plan_training(training_question const& q) {
   double of_rows = 0;
   for (auto const& side : sides) of_rows += std::accumulate(side.begin(), side.end(), 0.0);
   take("parameters, their gradients, moments of Adam", parameters * 4 * number);
-  take("activations of a step", room * number * forward);
-  take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + seeds * classes));
+  take("activations of a step", room * number * forward + number * n[0] * std::accumulate(std::begin(of_all), std::end(of_all), 0.0));
+  if (kept_far) {
+    double const widest_kept = *std::max_element(std::begin(on_their_way), std::end(on_their_way));
+    take("activations on their way",
+         2 * room * number * block * (widest_kept + std::accumulate(std::begin(on_their_way), std::end(on_their_way), 0.0)));
+    p.host.push_back({"activations", static_cast<std::uint64_t>(std::llround(number * n[0] * kept_far_rows))});
+    if (q.load.where.kind == device_kind::cuda) p.reads.push_back({"activations", 0, 0, 2 * number * n[0] * kept_far_rows});
+  }
+  take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + seeds * classes + block * of_block));
   auto const labels = static_cast<double>(label_bytes(m));
   take("labels and losses", (full ? n[s.target] : q.training + room * seeds) * labels + room * seeds * 20);
   bool const host = q.load.where.kind == device_kind::cpu, device = q.load.where.kind == device_kind::cuda;

@@ -50,6 +50,7 @@ struct training_plan {
   load_plan load;                   // of mini-batches
   std::vector<double> rows, edges;  // per step, of all types: before each layer, the last is the output; of each layer
   std::vector<load_array> near;     // besides the loader's
+  std::vector<load_array> host;     // in host memory, besides graph and table
   inference_plan evaluation;
   std::uint64_t parameters = 0, steps = 0;  // an epoch
   // Per epoch: operations of GEMM, bytes of rows that aggregation reads and writes on the device, bytes over the link.

@@ -36,6 +36,12 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
       if (first.empty()) first = read_text(at / "m1");
       EXPECT_EQ(read_text(at / (std::string("m") + n)), first) << place << n;
     }
+  for (char const* const more : {"", "--shards 3", "--shard-features tiered"}) {
+    json const all = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --device simulated --activations host -o m " + more);
+    EXPECT_EQ(all["shards"]["activations"], "host");
+    EXPECT_EQ(read_text(at / "m"), first) << more;
+  }
+  EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --activations host").out, HasSubstr("; activations in host memory"));
   EXPECT_EQ(ran(at, "garner train " + files + "--full --epochs 1")["shards"], nullptr);
   json const balanced =
       ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-strategy collective --shard-balance vertices");
@@ -206,6 +212,16 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
             bytes_of(devices["memory"], "array", "adjacency of a shard"));
   EXPECT_EQ(ran(at, what)["shards"].size(), 0u);
   EXPECT_EQ(at.shell(what + "--devices 0,1 --shards 2").code, 2);  // as the training itself
+  // Less memory: activations in host memory, then rows by tier, then adjacency in host memory.
+  std::string const wide = "garner plan kron:14 --algorithm train --width 300 --classes 3 --hidden 256 --full --json --device-memory ";
+  json const all = ran(at, wide + "1GiB"), some = ran(at, wide + "140MiB"), tiered = ran(at, wide + "90MiB");
+  EXPECT_EQ(all["activations"], "device");
+  EXPECT_EQ(some["activations"], "host");
+  EXPECT_GT(bytes_of(some["memory"], "array", "rows of a shard"), 0);
+  EXPECT_EQ(bytes_of(tiered["memory"], "array", "rows of a shard"), 0);
+  EXPECT_LT(some["device_bytes"].get<double>(), 0.7 * all["device_bytes"].get<double>());
+  EXPECT_GT(bytes_of(some["memory"], "array", "activations"), 0);
+  EXPECT_THAT(at.shell(wide + "140MiB --activations device").err, HasSubstr("needs about"));
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);
   EXPECT_THAT(no.err, HasSubstr("needs about"));
@@ -275,6 +291,8 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
     expect_refused(at, "garner train " + files + more, code, text);
   };
   says("--full --shards 0", 2, "--shards 0: use 1 to 16");
+  says("--activations host --fanout 5,5", 2, "--activations goes with --full");
+  says("--full --shards 2 --activations host --shard-reduction fast", 2, "activations in host memory");
   says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");
   says("--full --group ''", 2, "--group '': use one name");
   write_npy(at, "far.npy", "<i8", std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0, 5'000'000, 2, 0, 1, 2});

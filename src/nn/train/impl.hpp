@@ -103,6 +103,8 @@ struct training::impl {
   ~impl();
   std::uint64_t blocks() const;  // of totals
 
+  // The options with what they leave to decide (activations.cpp).
+  static training_options placed(gnn_model::parts const& m, training_ground const& on, training_options o);
   // What must be the same on all ranks, for them to stay so.
   void require_same() const;
   std::uint64_t checked_values() const;

@@ -13,8 +13,8 @@ struct training::impl::shard_source final : graph_source {
     t.require_same();
     graph_shard::require_rows(group.options(), net);
     part.emplace(group, t.o.rank, x, *t.ground.one, t.o.side, t.o.weighted, aggregation_of(t.m.options.kind));
-    if (blocks() > 1 && !x.sink()) workers.emplace(x, t.o.math);
-    if (t.o.cuda_graph && shard_recording::can(group, t.o.rank) && !group.options().far_rows) {
+    if (blocks() > 1 && !x.sink() && !group.options().host_activations) workers.emplace(x, t.o.math);
+    if (t.o.cuda_graph && shard_recording::can(group, t.o.rank) && !comes_by_block()) {
       auto const one = [&] { return group.from_first(t.o.rank, [&] { return std::make_shared<shard_recording>(group); }); };
       step = one(), evaluated = one();
       number_steps();
@@ -48,6 +48,7 @@ struct training::impl::shard_source final : graph_source {
     if (by) by->run(t.o.rank, x, work);
     else work();
   }
+  bool comes_by_block() const { return group.options().far_rows || group.options().host_activations; }
   // f(block, executor, losses) for each block, at once where there are workers.
   template <class F>
   void each_block(F const& f) {
@@ -95,7 +96,8 @@ struct training::impl::shard_source final : graph_source {
       r.captured = step->parts();
       t.tell_refused(r, step->refused().empty() ? evaluated->refused() : step->refused());
     } else if (t.o.cuda_graph && x.asynchronous()) {
-      t.tell_refused(r, group.options().far_rows
+      t.tell_refused(r, group.options().host_activations ? "activations come from host memory, for which the host waits"
+                        : group.options().far_rows
                             ? "rows come by tier, for which the host waits"
                             : fmt::format("rows of other shards come over {}, for which the host waits", group.link(t.o.rank).about));
     }

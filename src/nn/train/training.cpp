@@ -35,7 +35,7 @@ rank_group* ranks_of(training_options const& o) {
 training::impl::impl(gnn_model& model, training_ground on, labeled_nodes const& from, training_options const& options)
     : m(model.inside()),
       ground(std::move(on)),
-      o(options),
+      o(placed(m, ground, options)),
       x(m.x),
       products(x, o.math, o.shards ? block_worker<float>::workspace : 0),  // the bits of a block then do not depend on its worker
       parts(from, ground.name(), ground.vertices(ground.target), m.options),

@@ -1,0 +1,279 @@
+// Forward and backward with rows kept in host memory: the device has one array of rows of all vertices, which a layer's aggregation and
+// then its blocks replace (two for GraphSAGE, and with a residual). What is not aggregation is of a block at a time. Invariant: the bits
+// are those of forward() and backward() with the same blocks. Cost: what a layer's first product takes crosses the link once each way (of
+// the first layer, where its product comes first, the table's rows cross instead), and the products of a block are made twice.
+#include <algorithm>
+
+#include "nn/network.hpp"
+
+namespace garner {
+
+namespace {
+// As room(), with nothing to spare: the sizes of a whole graph stay.
+template <class Real>
+Real* whole_room(executor& x, buffer<Real>& in, std::uint64_t n, char const* what) {
+  if (in.size() < n) x.tell_move(), grow(x, in, n, n, what, x.near());
+  return in.data();
+}
+}  // namespace
+
+// f(block, its first row, rows, the pass of these alone) for each block.
+template <class Real>
+template <class F>
+void network<Real>::each_kept(executor&, pass const& p, F const& f) {
+  for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b) {
+    std::uint64_t const first = p.blocks[b], count = p.blocks[b + 1] - first;
+    pass q = p;
+    q.blocks = {}, q.workers = nullptr, q.first_row += first;
+    q.gradients = by_block_.empty() ? nullptr : by_block_.data() + b * reserved_;
+    if (p.bring) q.bring = [&p, first](std::uint64_t from, std::uint64_t some) { return p.bring(first + from, some); };
+    f(b, first, count, q);
+  }
+}
+
+// Rows of the table, with dropout.
+template <class Real>
+typename network<Real>::rows_in network<Real>::inputs_of(executor& x, pass const& p, pass const& of_block, std::uint64_t first,
+                                                         std::uint64_t count) {
+  if (p.bring) return some_of(x, of_block, {}, 0, count);
+  rows_in const rows{p.inputs[0].row(first), p.inputs[0].stride};
+  dropped const drop = drop_of(of_block, 0, 0);
+  if (drop.share <= 0) return rows;
+  rows_out const to{room(x, dropped_inputs_[0], count * shape_.inputs[0], "rows with dropout"), shape_.inputs[0]};
+  drop_rows(x, rows, to, count, shape_.inputs[0], drop);
+  return {to.data, to.stride};
+}
+
+// Aggregation of some columns at a time, so that rows times their factors, and a copy where `out` is `in` or `self`, are of these alone.
+template <class Real>
+void network<Real>::aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self) {
+  std::uint64_t const n = p.rows[0][0], most = std::min(columns, columns_at_once);
+  bool const in_place = out.data == in.data || out.data == self.data;
+  for (std::uint64_t c = 0; c < columns; c += most) {
+    std::uint64_t const w = std::min(most, columns - c);
+    rows_out const there{out.data + c, out.stride};
+    rows_out const to = in_place ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows"), w} : there;
+    rows_in const from{in.data + c, in.stride}, own{self.data ? self.data + c : nullptr, self.stride};
+    if (back) (*p.edges)[0].backward(x, from, to, n, n, w, own, false);
+    else (*p.edges)[0].forward(x, from, to, n, w, own);
+    if (in_place) drop_rows(x, {to.data, to.stride}, there, n, w, {});
+  }
+}
+
+template <class Real>
+row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
+  using kept = kept_rows<Real>;
+  network_shape const& s = shape_;
+  std::uint64_t const n = p.rows[0][0];
+  bool const sage = s.kind == model_kind::sage, gin = s.kind == model_kind::gin, first_comes_first = product_first(p, 0, 0);
+  bool const as_they_are = !s.residual && !first_comes_first && !p.bring && drop_of(p, 0, 0).share <= 0;
+  auto const keep = [&](std::uint32_t l, typename kept::kind of, std::size_t b, rows_in rows, std::uint64_t columns) {
+    if (p.training) p.kept->keep({l, of}, b, rows, columns);
+  };
+  auto const put = [&](rows_in rows, rows_out to, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
+    drop_rows(x, rows, rows_out{to.row(first), to.stride}, count, columns, {});
+  };
+  auto const array = [&](buffer<Real>& of, std::uint64_t columns) {
+    return rows_out{whole_room(x, of, n * columns, "rows of a layer"), columns};
+  };
+  // Blocks may overwrite the rows that they are made of if they are no wider.
+  bool const apart = !s.residual && outputs(0) > s.inputs[0], last_apart = !s.residual && s.layers > 1 && outputs(s.layers - 1) > s.hidden;
+  std::uint64_t widest = s.residual ? s.hidden : 0;
+  for (std::uint32_t l = 0; l < s.layers - last_apart; ++l)
+    if (l == 0 || !product_first(p, l, 0)) widest = std::max(widest, outputs(l));
+  if (!s.residual && !first_comes_first && !as_they_are && !apart) widest = std::max(widest, s.inputs[0]);
+  Real* const at = array(of_rows_[0][0], widest).data;
+
+  rows_out here{at, s.residual ? s.hidden : s.inputs[0]};
+  if (!s.residual && !first_comes_first && !as_they_are && apart) here = array(of_rows_[1][0], s.inputs[0]);
+  if (s.residual || (!first_comes_first && !as_they_are))
+    each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const& q) {
+      rows_in const rows = inputs_of(x, p, q, first, count);
+      put(s.residual ? encode(x, q, 0, rows, count) : rows, here, first, count, here.stride);
+    });
+  for (std::uint32_t l = 0; l < s.layers; ++l) {
+    layer_of_type& of = layers_[l][0];
+    dense const& first_product = of.products[0];
+    bool const last = l + 1 == s.layers;
+    std::uint64_t const in = width(l, 0), out = first_product.out;
+    rows_in source{here.data, here.stride};
+    if (l == 0 && as_they_are) source = p.inputs[0];
+    if (s.residual && s.layer_norm) {
+      rows_out const normed = array(of_rows_[1][0], in);
+      each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const&) {
+        put(source_of(x, l, 0, {source.row(first), source.stride}, count), normed, first, count, in);
+      });
+      source = {normed.data, normed.stride};
+    }
+    of.product_first = product_first(p, l, 0);
+    rows_out next = (last && last_apart) || (l > 0 && of.product_first) ? array(of_rows_[1][0], outputs(l)) : rows_out{at, outputs(l)};
+    if (of.product_first) {
+      auto const multiply_part = [&](pass const& q, rows_in rows, std::uint64_t count, std::uint64_t part, Real beta, rows_out to) {
+        q.products->product(false, true, count, out, in, Real{1}, rows.data, rows.stride, values_.data() + first_product.weight + part,
+                            first_product.in, beta, to.data, to.stride);
+      };
+      auto const rows_of = [&](std::uint64_t first, std::uint64_t count, pass const& q) {
+        return l == 0 ? inputs_of(x, p, q, first, count) : rows_in{source.row(first), source.stride};
+      };
+      each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+        rows_in const rows = rows_of(first, count, q);
+        multiply_part(q, rows, count, of.part[0], 0, {next.row(first), out});
+        if (l > 0) keep(l, kept::taken, b, rows, in);
+      });
+      rows_in const products{next.data, out};
+      aggregate_kept(x, p, false, products, next, out, gin ? products : rows_in{});
+      each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+        rows_out const made{next.row(first), next.stride};
+        if (sage) multiply_part(q, rows_of(first, count, q), count, of.own_part, 1, made);
+        if (made_again(l)) keep(l, kept::made, b, {made.data, made.stride}, out);
+        rows_out const result = finish_made(x, q, l, {made.data, made.stride}, count);
+        put({result.data, result.stride}, next, first, count, out);
+      });
+    } else {
+      // In place of the rows, unless these are used again.
+      bool const again = sage || (l == 0 && as_they_are) || (s.residual && !s.layer_norm);
+      rows_out const sums = again ? array(of_taken_, in) : rows_out{const_cast<Real*>(source.data), source.stride};
+      aggregate_kept(x, p, false, source, sums, in, gin ? source : rows_in{});
+      each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+        rows_in const came{here.row(first), here.stride};
+        rows_in taken{sums.row(first), sums.stride};
+        if (sage) {  // its own row beside them
+          rows_out const both{room(x, of.taken, count * first_product.in, "aggregated rows"), first_product.in};
+          drop_rows(x, taken, {both.data + of.part[0], both.stride}, count, in, {});
+          drop_rows(x, rows_in{source.row(first), source.stride}, {both.data + of.own_part, both.stride}, count, in, {});
+          taken = {both.data, both.stride};
+        }
+        keep(l, kept::taken, b, taken, first_product.in);
+        if (s.residual && (s.layer_norm || l == 0)) keep(l, kept::in, b, came, in);
+        multiply_taken(x, q, l, 0, taken, count);
+        rows_out const result = finish(x, q, l, 0, came, count);
+        put({result.data, result.stride}, next, first, count, next.stride);
+      });
+    }
+    here = next;
+    if (p.watch) p.watch("rows", l, 0, {here.data, here.stride}, n, here.stride);
+  }
+  if (!s.residual) return here;
+  rows_out const scores = array(of_rows_[1][0], s.classes);
+  each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+    rows_in const rows{here.row(first), here.stride};
+    keep(s.layers, kept::in, b, rows, s.hidden);
+    rows_out const found = scores_of(x, q, rows, count);
+    put({found.data, found.stride}, scores, first, count, s.classes);
+  });
+  return scores;
+}
+
+// Whether backward needs what its first product made, where that comes before the aggregation: for all but a last layer of one product.
+template <class Real>
+bool network<Real>::made_again(std::uint32_t l) const {
+  return l + 1 < shape_.layers || layers_[l][0].products.size() > 1;
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::finish_made(executor& x, pass const& p, std::uint32_t l, rows_in made,
+                                                            std::uint64_t count) {
+  rows_out const to = first_room(x, l, 0, count);
+  drop_rows(x, made, to, count, to.stride, {});
+  layers_[l][0].ended = false;
+  return finish(x, p, l, 0, {}, count);
+}
+
+template <class Real>
+void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
+  using kept = kept_rows<Real>;
+  network_shape const& s = shape_;
+  std::uint64_t const n = p.rows[0][0];
+  bool const sage = s.kind == model_kind::sage, gin = s.kind == model_kind::gin;
+  auto const of_rows = [&](std::uint32_t side, std::uint64_t columns) {
+    return rows_out{whole_room(x, of_rows_[side][0], n * columns, "gradients of rows"), columns};
+  };
+  rows_out g = scores;  // of the rows that come out of a layer
+  if (s.residual) {
+    ends_of_type& end = ends_[0];
+    rows_out const of_in = of_rows(s.layers % 2, s.hidden);
+    each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+      rows_in const rows = p.kept->bring({s.layers, kept::in}, b),
+                    taken = s.layer_norm ? norm_rows(x, end.norm, rows, count, end.normed) : rows;
+      rows_out const to{of_in.row(first), of_in.stride};
+      multiply_back(x, q, end.last, taken, count, {g.row(first), g.stride}, to);
+      if (s.layer_norm) norm_rows_back(x, q, end.norm, rows, count, to);
+    });
+    g = of_in;
+  }
+  for (std::uint32_t l = s.layers; l-- > 0;) {
+    layer_of_type& of = layers_[l][0];
+    dense const& first_product = of.products[0];
+    bool const wanted = l > 0 || s.residual;
+    std::uint64_t const in = width(l, 0), out = first_product.out, columns = outputs(l);
+    if (p.watch) p.watch("gradient", l, 0, {g.data, g.stride}, n, columns);
+    if (of.product_first) {
+      each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+        if (made_again(l)) finish_made(x, q, l, p.kept->bring({l, kept::made}, b), count);
+        rows_out const here{g.row(first), g.stride};
+        activation_back(x, q, l, 0, here, count);
+        rows_out const of_made = second_back(x, q, l, 0, here, count);
+        if (of_made.data != here.data) drop_rows(x, {of_made.data, of_made.stride}, here, count, out, {});
+        sum_columns(x, q, {here.data, here.stride}, count, out, first_product.bias);
+      });
+      if (l > 0) p.kept->expect({l, kept::taken});
+      rows_in const gradient{g.data, g.stride};
+      rows_out const small = sage ? rows_out{whole_room(x, of_taken_, n * out, "gradients of products"), out} : g;
+      aggregate_kept(x, p, true, gradient, small, out, gin ? gradient : rows_in{});
+      rows_out const of_in = wanted ? of_rows(0, in) : rows_out{};
+      each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+        rows_in const rows = l == 0 ? inputs_of(x, p, q, first, count) : p.kept->bring({l, kept::taken}, b);
+        rows_out const to = wanted ? rows_out{of_in.row(first), of_in.stride} : rows_out{};
+        block const all{0, count, q.gradients, x, *q.products, sums_};
+        product_back(all, first_product, of.part[0], rows, {small.row(first), small.stride}, to, false);
+        if (sage) product_back(all, first_product, of.own_part, rows, {g.row(first), g.stride}, to, true);
+      });
+      g = of_in;
+      continue;
+    }
+    // Gradients of aggregated rows replace those of the rows that came out, or, with a residual, are beside them; those of the rows that
+    // came in replace them in turn. GraphSAGE's are in two arrays: of its own rows, and of aggregated ones.
+    rows_out const of_in = wanted ? of_rows(s.residual ? l % 2 : 0, in) : rows_out{};
+    rows_out const of_sums = wanted && sage ? rows_out{whole_room(x, of_taken_, n * in, "gradients of aggregated rows"), in} : of_in;
+    each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+      rows_in const taken = p.kept->bring({l, kept::taken}, b);
+      multiply_taken(x, q, l, 0, taken, count);
+      finish(x, q, l, 0, {g.row(first), g.stride}, count);  // what it adds to for a residual is not used
+      rows_out here{g.row(first), g.stride};
+      if (s.residual) {  // what goes round the layer stays as it is
+        here = {room(x, of_made_, count * columns, "gradients of rows"), columns};
+        drop_rows(x, {g.row(first), g.stride}, here, count, columns, {});
+      }
+      activation_back(x, q, l, 0, here, count);
+      rows_out const of_made = second_back(x, q, l, 0, here, count);
+      std::uint64_t const wide = first_product.in;
+      rows_out const of_taken{wanted ? room(x, of_block_, count * wide, "gradients of aggregated rows") : nullptr, wide};
+      multiply_back(x, q, first_product, taken, count, of_made, of_taken);
+      if (!wanted) return;
+      drop_rows(x, rows_in{of_taken.data + of.part[0], wide}, {of_sums.row(first), of_sums.stride}, count, in, {});
+      if (sage) drop_rows(x, rows_in{of_taken.data + of.own_part, wide}, {of_in.row(first), of_in.stride}, count, in, {});
+    });
+    if (!wanted) break;
+    if (l == 0) p.kept->expect({0, kept::in});
+    else if (!layers_[l - 1][0].product_first) p.kept->expect({l - 1, kept::taken});
+    else if (made_again(l - 1)) p.kept->expect({l - 1, kept::made});
+    rows_in const own{of_in.data, of_in.stride};
+    aggregate_kept(x, p, true, {of_sums.data, of_sums.stride}, of_in, in, sage || gin ? own : rows_in{});
+    if (s.residual && s.layer_norm)
+      each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+        norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b), count, {of_in.row(first), of_in.stride});
+      });
+    if (s.residual) add_rows(x, {g.data, g.stride}, of_in, n, s.hidden);
+    g = of_in;
+  }
+  if (!s.residual) return;
+  each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
+    rows_out const here{g.row(first), g.stride};
+    activate_back(x, p.kept->bring({0, kept::in}, b), here, count, s.hidden, true, drop_of(q, s.layers + 1, 0));
+    multiply_back(x, q, ends_[0].first, inputs_of(x, p, q, first, count), count, here, {});
+  });
+}
+
+template class network<float>;
+template class network<double>;
+
+}  // namespace garner
