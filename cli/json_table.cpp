@@ -197,6 +197,7 @@ std::string_view json_table() {
     bytes_link: int
     ms: {}; by link
       @by_link
+  alone: str?; of several devices, why the first runs alone; null: all run
   adjacency_reads: {}?; tier file: what is read of it; else null
     bytes: int
     bound: bound

@@ -29,7 +29,7 @@ struct shard_arguments {
   bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
   bool keeps_in_host() const { return host_activations || activations == "host"; }
   // For --activations automatic, the next way, which takes less device memory: activations in host memory; feature rows by tier too; then
-  // adjacency in host memory, if `tiers`. False: there is none.
+  // adjacency in host memory, if `tiers`. False: that was the last.
   bool take_less(bool tiers);
   shard_asked options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards

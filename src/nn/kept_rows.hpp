@@ -1,4 +1,4 @@
-// Rows that the backward pass needs, kept in host memory: what a layer has made is copied there block by block, beside the work on the next
+// Rows that the backward pass needs, kept in host memory: what a layer has made is copied there block by block, during the work on the next
 // block, and comes back the same way while the block before is used. A slot holds the rows of one kind of a layer; its blocks are those of
 // the pass. Invariant: a block that came is valid until the next but one of its kind is requested. Nothing reads or writes the slots when
 // the object ends. Cost: the rows in host memory; two blocks of device memory, and two of each kind; each row crosses once each way.

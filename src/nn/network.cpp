@@ -357,7 +357,7 @@ void network<Real>::activation_back(executor& x, pass const& p, std::uint32_t l,
     activate_back(x, {of.out.data(), columns}, gradient, count, columns, true, drop_of(p, l + 1, t));
   if (norm_behind(l)) norm_rows_back(x, p, of.norm, {of.made.data(), columns}, count, gradient);
 }
-// Of columns [part, part + in) of a matrix of out x first.in: its gradient, and, where data is not null, of what came in.
+// The gradient of columns [part, part + in) of a matrix of out x first.in, and, where data is not null, that of what came in.
 template <class Real>
 void network<Real>::product_back(block const& b, dense const& d, std::uint64_t part, rows_in rows, rows_out of_result, rows_out of_from,
                                  bool add) {

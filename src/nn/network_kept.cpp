@@ -1,5 +1,5 @@
 // Forward and backward with rows kept in host memory: the device has one array of rows of all vertices, which a layer's aggregation and
-// then its blocks replace (two for GraphSAGE, and with a residual). What is not aggregation is of a block at a time. Invariant: the bits
+// then its blocks replace (two for GraphSAGE, and with a residual). All but aggregation is of a block at a time. Invariant: the bits
 // are those of forward() and backward() with the same blocks. Cost: what a layer's first product takes crosses the link once each way (of
 // the first layer, where its product comes first, the table's rows cross instead), and the products of a block are made twice.
 #include <algorithm>
@@ -76,7 +76,7 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   auto const array = [&](buffer<Real>& of, std::uint64_t columns) {
     return rows_out{whole_room(x, of, n * columns, "rows of a layer"), columns};
   };
-  // Blocks may overwrite the rows that they are made of if they are no wider.
+  // Blocks may overwrite the rows that they are made of if they are as wide, or narrower.
   bool const apart = !s.residual && outputs(0) > s.inputs[0], last_apart = !s.residual && s.layers > 1 && outputs(s.layers - 1) > s.hidden;
   std::uint64_t widest = s.residual ? s.hidden : 0;
   for (std::uint32_t l = 0; l < s.layers - last_apart; ++l)
@@ -130,14 +130,14 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
         put({result.data, result.stride}, next, first, count, out);
       });
     } else {
-      // In place of the rows, unless these are used again.
+      // In place of the rows, where these are not used again.
       bool const again = sage || (l == 0 && as_they_are) || (s.residual && !s.layer_norm);
       rows_out const sums = again ? array(of_taken_, in) : rows_out{const_cast<Real*>(source.data), source.stride};
       aggregate_kept(x, p, false, source, sums, in, gin ? source : rows_in{});
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_in const came{here.row(first), here.stride};
         rows_in taken{sums.row(first), sums.stride};
-        if (sage) {  // its own row beside them
+        if (sage) {  // and its own row
           rows_out const both{room(x, of.taken, count * first_product.in, "aggregated rows"), first_product.in};
           drop_rows(x, taken, {both.data + of.part[0], both.stride}, count, in, {});
           drop_rows(x, rows_in{source.row(first), source.stride}, {both.data + of.own_part, both.stride}, count, in, {});
@@ -230,14 +230,14 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
       g = of_in;
       continue;
     }
-    // Gradients of aggregated rows replace those of the rows that came out, or, with a residual, are beside them; those of the rows that
-    // came in replace them in turn. GraphSAGE's are in two arrays: of its own rows, and of aggregated ones.
+    // Gradients of aggregated rows replace those of the rows that came out, or, with a residual, have an array of their own; those of the
+    // rows that came in replace them in turn. GraphSAGE's are in two arrays: of its own rows, and of aggregated ones.
     rows_out const of_in = wanted ? of_rows(s.residual ? l % 2 : 0, in) : rows_out{};
     rows_out const of_sums = wanted && sage ? rows_out{whole_room(x, of_taken_, n * in, "gradients of aggregated rows"), in} : of_in;
     each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const taken = p.kept->bring({l, kept::taken}, b);
       multiply_taken(x, q, l, 0, taken, count);
-      finish(x, q, l, 0, {g.row(first), g.stride}, count);  // what it adds to for a residual is not used
+      finish(x, q, l, 0, {g.row(first), g.stride}, count);  // the sum with the residual goes unused
       rows_out here{g.row(first), g.stride};
       if (s.residual) {  // what goes round the layer stays as it is
         here = {room(x, of_made_, count * columns, "gradients of rows"), columns};
