@@ -34,6 +34,11 @@ bool shard_arguments::take_less(bool tiers) {
   if (!rows) return rows = "tiered", true;
   return tiers && !std::exchange(remote_adjacency, true);
 }
+char const* shard_arguments::instead() const {
+  if (!keeps_in_host()) return "keep activations in host memory (--activations host)";
+  if (rows != "tiered") return "read features by tier (--shard-features tiered)";
+  return "use more devices (--devices), fewer layers or mini-batches (--fanout)";
+}
 shard_asked shard_arguments::options(std::uint32_t n) const {
   shard_asked o;
   o.shards = n, o.remote_adjacency = remote_adjacency;
@@ -83,6 +88,7 @@ std::vector<execution_device> places_of(std::vector<std::uint32_t> const& device
   }
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
+  if (split.activations) parse_activation_place(*split.activations);
   if (full && split.shards && !devices.empty()) fail(errc::usage, "--devices excludes --shards; leave --shards out");
   if (n == 0) fail(errc::usage, "--{} 0: use 1 to {}", what, rank_group::most_ranks);
   std::vector<execution_device> all;

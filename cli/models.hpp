@@ -1,5 +1,6 @@
 // What garner train, garner predict and garner plan --algorithm train share: options of models and their inputs.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,16 @@ struct shard_arguments {
   // For --activations automatic, the next way, which takes less device memory: activations in host memory; feature rows by tier too; then
   // adjacency in host memory, if `tiers`. False: that was the last.
   bool take_less(bool tiers);
+  // The first of these ways for which bytes() is at most `allowed`; if none is, that of the fewest.
+  template <class Bytes>
+  void fit(std::uint64_t allowed, bool tiers, Bytes const& bytes) {
+    for (std::uint64_t needed = bytes(); needed > allowed && take_less(tiers);) {
+      std::uint64_t const less = bytes();
+      if (remote_adjacency && less > needed) remote_adjacency = tiers = false;  // windows of lists are larger than the lists
+      needed = std::min(needed, less);
+    }
+  }
+  char const* instead() const;  // what takes less device memory, in words
   shard_asked options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards
   double late_seconds() const { return wait.value_or(300); }

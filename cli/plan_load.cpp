@@ -82,8 +82,14 @@ void plan_train_arguments::require_unset(std::string const& job, bool shards_too
        {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{split.has_value(), "--split"},
         std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
         std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{shards_too && !devices.empty(), "--devices"},
-        std::pair{ranks.has_value(), "--ranks"}, std::pair{shards_too && split_into.shards.has_value(), "--shards"}})
-    if (said) fail(errc::usage, "{} goes with --algorithm train, not {}; leave it out", option, job);
+        std::pair{ranks.has_value(), "--ranks"}, std::pair{shards_too && split_into.shards.has_value(), "--shards"},
+        std::pair{split_into.activations.has_value(), "--activations"}})
+    if (said)
+      fail(errc::usage, "{} goes with --algorithm train{}, not {}; leave it out", option,
+           shards_too && (option == std::string_view("--devices") || option == std::string_view("--shards"))
+               ? ", bfs, components and pagerank"
+               : "",
+           job);
 }
 
 namespace {
@@ -236,8 +242,9 @@ void require_whole(training_question q, shard_asked const* split, graph_source c
   bytes_needed const needed = whole_bytes(q, split, from, file, in, places, process, true);
   auto const least = static_cast<std::uint64_t>(static_cast<double>(needed.device) / 1.25);
   require_memory(file, needed.host + (on_device ? 0 : least + q.load.list_bytes), on_device ? least : 0, places[0],
-                 split ? "use more devices, fewer layers, a smaller --hidden, --tier host or --shard-adjacency compressed"
-                       : "use --activations host, --devices or mini-batches (--fanout)");
+                 split && !split->host_activations ? "use more devices, --activations host, --tier host or --shard-adjacency compressed"
+                 : split                           ? "use more devices, fewer layers, a smaller --hidden or mini-batches (--fanout)"
+                                                   : "use --activations host, --devices or mini-batches (--fanout)");
 }
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, execution_device where,
@@ -282,14 +289,14 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   }
   auto const is_split = [&] { return train && train->full && (places.size() > 1 || split_into.shards || split_into.keeps_in_host()); };
   if (source && on_device) {
-    auto const fits = [&] {
+    split_into.fit(device_allowed, chooses_tier(tier_said), [&] {
       shard_asked const into = split_into.options(static_cast<std::uint32_t>(places.size()));
-      return whole_bytes(question_of(*train, places, g, device_allowed), is_split() ? &into : nullptr, *source, file, in, places).device <=
-             device_allowed;
-    };
-    while (!fits() && split_into.take_less(chooses_tier(tier_said))) continue;
+      return whole_bytes(question_of(*train, places, g, device_allowed), is_split() ? &into : nullptr, *source, file, in, places).device;
+    });
   }
   bool const split = is_split();
+  if (several && split_into.keeps_in_host())
+    fail(errc::usage, "--activations host: {} may have several types, whose activations stay on the device; leave it out", file);
   if (split && several)
     fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without --shards", places.size(), file);
   if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
@@ -371,9 +378,9 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
        : r.where == tier::peer ? needed.device
                                : needed.host) += r.where == tier::peer ? 0 : r.bytes;
   std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
-                                      g.lists_in == tier::device || (split && on_device && !split_into.remote_adjacency)
-                                          ? "leave the edges in host memory (--tier host)"
-                                          : "use a smaller --feature-cache");
+                                      train && train->full && !several ? split_into.instead()
+                                      : g.lists_in == tier::device     ? "leave the edges in host memory (--tier host)"
+                                                                       : "use a smaller --feature-cache");
 
   json all{{"file", file},
            {"graph", g.told},
@@ -443,6 +450,11 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   };
   traffic both_stages = plan.sample;
   both_stages += plan.rows;
+  if (learns && train->full && !host) {  // kept activations go and come at once, each their own way
+    std::uint64_t one_way = learns->link_bytes > 0 ? static_cast<std::uint64_t>(learns->link_bytes) : 0;
+    for (load_array const& kept : learns->host) one_way -= std::min(one_way, kept.bytes);
+    both_stages.requests[3] += one_way / 128;
+  }
   if (learns && through_host) both_stages.requests[3] += learns->parameters * 8 / 128;
   all["sample"] = stage(plan.sample);
   all["fetch"] = stage(plan.rows);

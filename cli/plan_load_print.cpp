@@ -64,7 +64,7 @@ void print_plan_of_load(json const& all) {
     for (json const& of : all["types"]) of_rows(of, fmt::format(" of '{}'", text(of["type"])));
   if (all["together"]["bytes_link"] == 0) {
     say("\nlink    nothing crosses it\n");
-  } else {
+  } else if (!full) {
     say("\nover the link, per mini-batch, in ms{}\n  {:<10} {:>11} {:>9} {:>9} {:>9} {:>9}\n",
         all.contains("not_here") ? fmt::format(" (here: {})", text(all["not_here"])) : "", "stage", "bytes", "here", "12.3 GB/s", "24 GB/s",
         "51 GB/s");

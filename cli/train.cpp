@@ -256,7 +256,7 @@ void train_file(cli::train_arguments& a) {
   for (execution_device const p : places) a.budgets.apply(p);
   cli::warn_without_gpu(where, {{"--feature-cache", a.budget}, {"--graph-cache", a.keep_lists}});
   a.place = to_string(where);
-  std::uint32_t const all_ranks = join_ranks(a, places, t);
+  std::uint32_t all_ranks = join_ranks(a, places, t);
   bool const chooses = cli::chooses_tier(a.tier);
 
   graph_source from(a.file);
@@ -284,13 +284,15 @@ void train_file(cli::train_arguments& a) {
     q.training = static_cast<double>(training_vertices);
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     bool const in = t.side == edge_direction::in;
+    if (!a.resume.empty() && places.size() == 1 && a.group.empty() && !t.shards) {  // one that shards began goes on as one shard
+      shard_asked before = a.split_into.options(1);
+      if (resume_split(a.resume, before)) a.split_into.shards = 1, all_ranks = join_ranks(a, places, t);
+    }
     if (on_device && a.group.empty()) {
-      auto const fits = [&] {
+      a.split_into.fit(cli::device_limit(where), chooses, [&] {
         shard_asked const asked = a.split_into.options(all_ranks);
-        return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device <=
-               cli::device_limit(where);
-      };
-      while (!fits() && a.split_into.take_less(chooses)) continue;
+        return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device;
+      });
       if (a.split_into.remote_adjacency && chooses) a.tier = "host";
       if (a.split_into.host_activations) join_ranks(a, places, t);
     }

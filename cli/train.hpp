@@ -47,7 +47,7 @@ struct train_arguments : cli::load_arguments {
     if (!devices.empty() && place != "cpu") fail(errc::usage, "--devices and --device {}: use one of them", place);
     cli::shard_arguments here = split_into;
     if (full && group.empty() && devices.empty() && !here.shards && !here.keeps_in_host())
-      here.refuse_all("goes with shards; add --shards, --devices or --group");
+      here.refuse_all("goes with shards; add --shards, --devices, --group or --activations host");
     if (!group.empty() && full) {
       if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
         fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; use --shards {}, or leave it out",

@@ -212,7 +212,7 @@ constexpr option_row common_rows[] = {
      "plain (default), or compressed: less memory and, with --tier host, less link traffic; decompressed in every aggregation"},
     {"--shard-features", "WHERE", advanced,
      "local: gathered once (default), or tiered: they stay in host memory or a file and are read a block at a time, twice per step; for "
-     "models with a GEMM before the aggregation"},
+     "models with a GEMM before the aggregation, or with --activations host"},
     {"--activations", "WHERE", basic,
      "with --full, where activations stay until the backward pass: device, host (memory), or automatic: host if the device is too small"},
     {"--shard-balance", "OF", advanced, "balance shards by edges or vertices (default: edges)"},

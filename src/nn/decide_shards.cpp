@@ -165,8 +165,8 @@ std::string split_words(shard_options const& o) {
   return fmt::format("{} of shards, way {}, {} sums, equal {}, rows of {}", o.shards, to_string(o.strategy), to_string(o.sums),
                      to_string(o.balance), to_string(o.wire));
 }
-void resume_split(std::filesystem::path const& file, shard_options& asked) {
-  as_error([&] {
+bool resume_split(std::filesystem::path const& file, shard_options& asked) {
+  return as_error([&] {
     for (auto const& [what, said] : checkpoint::read(file, checkpoint::kind::checkpoint).made_for) {
       if (what != "ranks") continue;
       for (std::uint32_t const shards : {asked.shards, 1u})
@@ -175,9 +175,10 @@ void resume_split(std::filesystem::path const& file, shard_options& asked) {
           o.shards = shards, o.strategy = strategy;
           if (split_words(o) != said) continue;
           asked = o;
-          return;
+          return true;
         }
     }
+    return false;
   });
 }
 

@@ -27,8 +27,8 @@ double measure_way(graph_handle const& g, edge_direction side, bool weighted, ag
                    shard_options const& options, std::vector<execution_device> const& places);
 
 // Shard split stored in a checkpoint, with strategy and shards for the training that continues: copied into `asked` if it was one shard or
-// the configured number (otherwise the training refuses it).
+// the configured number (else false, and the training refuses it).
 std::string split_words(shard_options const& o);
-void resume_split(std::filesystem::path const& checkpoint, shard_options& asked);
+bool resume_split(std::filesystem::path const& checkpoint, shard_options& asked);
 
 }  // namespace garner

@@ -32,7 +32,8 @@ void graph_shard::require_rows(shard_options const& o, network<float> const& net
   p.rows.assign(net.shape().layers + 1, {1});
   if (o.far_rows && !o.host_activations && !net.turns_inputs(p))
     fail(errc::usage,
-         "tiered features, and the first layer aggregates them unchanged, which needs all in device memory; use local features");
+         "tiered features, and the first layer aggregates them unchanged, which needs all in device memory; use local features, or "
+         "activations in host memory");
 }
 
 void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features) {

@@ -12,6 +12,7 @@ namespace {
 // As room(), with nothing to spare: the sizes of a whole graph stay.
 template <class Real>
 Real* whole_room(executor& x, buffer<Real>& in, std::uint64_t n, char const* what) {
+  n = std::max<std::uint64_t>(n, 1);  // a shard without rows takes part all the same
   if (in.size() < n) x.tell_move(), grow(x, in, n, n, what, x.near());
   return in.data();
 }

@@ -42,6 +42,9 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
     EXPECT_EQ(read_text(at / "m"), first) << more;
   }
   EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --activations host").out, HasSubstr("; activations in host memory"));
+  ran(at, "garner train " + files + "--full --model gcn --epochs 2 --activations host --checkpoint two.ckpt");
+  ran(at, "garner train " + files + "--full --model gcn --epochs 3 --resume two.ckpt -o m");  // goes on as one shard
+  EXPECT_EQ(read_text(at / "m"), first);
   EXPECT_EQ(ran(at, "garner train " + files + "--full --epochs 1")["shards"], nullptr);
   json const balanced =
       ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-strategy collective --shard-balance vertices");
@@ -221,7 +224,11 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_EQ(bytes_of(tiered["memory"], "array", "rows of a shard"), 0);
   EXPECT_LT(some["device_bytes"].get<double>(), 0.7 * all["device_bytes"].get<double>());
   EXPECT_GT(bytes_of(some["memory"], "array", "activations"), 0);
-  EXPECT_THAT(at.shell(wide + "140MiB --activations device").err, HasSubstr("needs about"));
+  EXPECT_THAT(at.shell(wide + "140MiB --activations device").err, HasSubstr("or keep activations in host memory (--activations host)"));
+  EXPECT_THAT(at.shell(wide + "70MiB").err, HasSubstr("or use more devices"));
+  double const both_ways = 2 * bytes_of(some["memory"], "array", "activations");
+  EXPECT_EQ(some["training"]["link_bytes"], both_ways);
+  EXPECT_GE(some["training"]["epoch_ms"]["12.3"].get<double>(), both_ways / 2 / 12.4e6);
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);
   EXPECT_THAT(no.err, HasSubstr("needs about"));
@@ -292,6 +299,7 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   };
   says("--full --shards 0", 2, "--shards 0: use 1 to 16");
   says("--activations host --fanout 5,5", 2, "--activations goes with --full");
+  says("--full --activations hots", 2, "activations 'hots': use automatic, device or host");
   says("--full --shards 2 --activations host --shard-reduction fast", 2, "activations in host memory");
   says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");
   says("--full --group ''", 2, "--group '': use one name");

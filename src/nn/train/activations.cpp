@@ -38,9 +38,9 @@ training_options training::impl::placed(gnn_model::parts const& m, training_grou
   if (!whole || o.activations == activation_place::device || on.several) {
     if (asked && on.several)
       fail(errc::usage, "{}: activations of several types of nodes stay on the device; leave activations out", on.name());
-    if (asked && !o.shards) fail(errc::usage, "activations in host memory are of full-graph steps on one device; leave activations out");
-    if (o.fanouts.empty() && o.shards)
-      o.activations = o.shards->options().host_activations ? activation_place::host : activation_place::device;
+    if (asked && !o.shards) fail(errc::usage, "activations in host memory are for full-graph steps; leave activations out");
+    bool const in_host = o.fanouts.empty() && o.shards && o.shards->options().host_activations;
+    o.activations = in_host ? activation_place::host : activation_place::device;
     return o;
   }
   shard_options how;
