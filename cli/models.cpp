@@ -29,8 +29,8 @@ void shard_arguments::add(verb& v, bool trains) {
   v.add("--activations", activations).among("device host automatic");
 }
 bool shard_arguments::take_less(bool tiers) {
-  if (activations.value_or("automatic") != "automatic" || strategy == "mgg" || sums == "fast") return false;
-  if (!std::exchange(host_activations, true)) return true;
+  if (activations == "device" || strategy == "mgg" || sums == "fast") return false;
+  if (!keeps_in_host()) return host_activations = true;
   if (!rows) return rows = "tiered", true;
   return tiers && !std::exchange(remote_adjacency, true);
 }

@@ -35,10 +35,10 @@ struct shard_arguments {
   // The first of these ways for which bytes() is at most `allowed`; if none is, that of the fewest.
   template <class Bytes>
   void fit(std::uint64_t allowed, bool tiers, Bytes const& bytes) {
-    for (std::uint64_t needed = bytes(); needed > allowed && take_less(tiers);) {
-      std::uint64_t const less = bytes();
-      if (remote_adjacency && less > needed) remote_adjacency = tiers = false;  // windows of lists are larger than the lists
-      needed = std::min(needed, less);
+    std::uint64_t needed = bytes(), fewest = needed;
+    for (shard_arguments best = *this; needed > allowed;) {
+      if (!take_less(tiers)) return void(*this = best);
+      if ((needed = bytes()) < fewest) best = *this, fewest = needed;
     }
   }
   char const* instead() const;  // what takes less device memory, in words

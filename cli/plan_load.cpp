@@ -228,7 +228,9 @@ bytes_needed whole_bytes(training_question q, shard_asked const* split, graph_so
   for (std::size_t k = 0; k < shards.size(); ++k) {
     if (process && on_device && k != *process) continue;
     q.shard = shards[k].part;
-    if (least) q.shard->remote_rows = 0;
+    double const all = static_cast<double>(q.load.info.vertices), others = all - q.shard->vertices;
+    // As if edges led anywhere, where a plan prints the most.
+    q.shard->remote_rows = least || others <= 0 ? 0 : distinct_targets(q.shard->edges * others / all, others);
     auto const at =
         static_cast<std::size_t>(std::find(places.begin(), places.end(), places[std::min(k, places.size() - 1)]) - places.begin());
     take(plan_training(q), there[at]);
@@ -289,12 +291,14 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   }
   auto const is_split = [&] { return train && train->full && (places.size() > 1 || split_into.shards || split_into.keeps_in_host()); };
   if (source && on_device) {
+    split_into.remote_adjacency = !chooses_tier(tier_said) && parse_tier(tier_said) == tier::host;
     split_into.fit(device_allowed, chooses_tier(tier_said), [&] {
       shard_asked const into = split_into.options(static_cast<std::uint32_t>(places.size()));
       return whole_bytes(question_of(*train, places, g, device_allowed), is_split() ? &into : nullptr, *source, file, in, places).device;
     });
   }
   bool const split = is_split();
+  split_into.remote_adjacency = split && split_into.remote_adjacency;
   if (several && split_into.keeps_in_host())
     fail(errc::usage, "--activations host: {} may have several types, whose activations stay on the device; leave it out", file);
   if (split && several)

@@ -287,8 +287,10 @@ void train_file(cli::train_arguments& a) {
     if (!a.resume.empty() && places.size() == 1 && a.group.empty() && !t.shards) {  // one that shards began goes on as one shard
       shard_asked before = a.split_into.options(1);
       if (resume_split(a.resume, before)) a.split_into.shards = 1, all_ranks = join_ranks(a, places, t);
+      else if (a.split_into.activations.value_or("automatic") == "automatic") a.split_into.activations = "device";  // as it was begun
     }
     if (on_device && a.group.empty()) {
+      a.split_into.remote_adjacency = !chooses && parse_tier(a.tier) == tier::host;
       a.split_into.fit(cli::device_limit(where), chooses, [&] {
         shard_asked const asked = a.split_into.options(all_ranks);
         return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device;
@@ -296,8 +298,8 @@ void train_file(cli::train_arguments& a) {
       if (a.split_into.remote_adjacency && chooses) a.tier = "host";
       if (a.split_into.host_activations) join_ranks(a, places, t);
     }
-    if (a.split_into.keeps_in_host() && all_ranks == 1 && a.split_into.decides()) a.split_into.strategy = "bulk";  // all come to the same
-    if (!t.shards) t.activations = activation_place::device;                                                       // all fits
+    if (a.split_into.keeps_in_host() && a.split_into.decides()) a.split_into.strategy = "bulk";  // no room to measure others
+    if (!t.shards) t.activations = activation_place::device;                                     // all fits
     shard_asked const asked = a.split_into.options(all_ranks);
     cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in, places, a.group.empty() ? std::nullopt : std::optional(t.rank));
     if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, in, where);

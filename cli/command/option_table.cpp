@@ -214,7 +214,8 @@ constexpr option_row common_rows[] = {
      "local: gathered once (default), or tiered: they stay in host memory or a file and are read a block at a time, twice per step; for "
      "models with a GEMM before the aggregation, or with --activations host"},
     {"--activations", "WHERE", basic,
-     "with --full, where activations stay until the backward pass: device, host (memory), or automatic: host if the device is too small"},
+     "with --full, where activations stay until the backward pass: device, host (memory), or automatic: host if the device is too small "
+     "(with --group: device)"},
     {"--shard-balance", "OF", advanced, "balance shards by edges or vertices (default: edges)"},
     {"--mgg", "PS,DIST,WPB", paper,
      "with --shard-strategy mgg: neighbors per partition, partition pairs per warp, warps per block (default: 16,1,4)"},

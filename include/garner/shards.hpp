@@ -86,8 +86,8 @@ struct shard_options {
   // Needs deterministic reduction.
   bool far_rows = false;
   // Activations that the backward pass needs are kept in host memory, for a graph whose activations are larger than all devices. A device
-  // has two arrays of rows of its part; what is kept crosses the link once each way. The same bits; any model takes far_rows then. Needs
-  // deterministic reduction, and one type of nodes.
+  // has one or two arrays of rows of its part; what is kept crosses the link once each way. The same bits; any model takes far_rows then.
+  // Needs deterministic reduction, and one type of nodes.
   bool host_activations = false;
   // The type of exchanged rows: f32, or rounded to bf16 or f16 and accumulated in f32 (not for mgg). A single shard rounds nothing.
   element wire = element::f32;

@@ -332,9 +332,10 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
         o.host_activations = t.activations == activation_place::host;
         self->devices = devices;
         auto const decided = std::make_shared<shard_options>(o);
-        self->on_threads(1, self->making(), [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
-          *decided = decide_shards(m, *g, t, *decided, devices).options;
-        });
+        if (!o.host_activations)  // else memory is too short to measure others
+          self->on_threads(1, self->making(), [decided, m, t, devices, g = self->graph.get()](std::uint32_t) {
+            *decided = decide_shards(m, *g, t, *decided, devices).options;
+          });
         self->devices.resize(decided->shards);
         self->shards = shards_of_threads(*decided, timeout);
       }

@@ -57,8 +57,7 @@ typename kept_rows<Real>::came_to* kept_rows<Real>::come(slot s, std::size_t b) 
 }
 
 template <class Real>
-row_block<Real const> kept_rows<Real>::bring(slot s, std::size_t b) {
-  std::uint64_t const columns = rows_of(s).columns;
+row_block<Real const> kept_rows<Real>::bring(slot s, std::size_t b, std::uint64_t columns) {
   if (count(b) == 0) return {nullptr, columns};
   row_block<Real const> const rows{come(s, b)->held.use(x_)->data(), columns};
   if (b + 2 < blocks_.size()) come(s, b + 1);

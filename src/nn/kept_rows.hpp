@@ -24,8 +24,8 @@ class kept_rows {
 
   // A copy of the rows of block b, `columns` each, as they are when x has done what it was given. A step keeps all blocks of a slot.
   void keep(slot s, std::size_t b, row_block<Real const> rows, std::uint64_t columns);
-  // The rows of block b, for what x is given from here on; the next block of the slot begins to come.
-  row_block<Real const> bring(slot s, std::size_t b);
+  // The rows of block b, as many columns as were kept, for what x is given from here on; the next block of the slot begins to come.
+  row_block<Real const> bring(slot s, std::size_t b, std::uint64_t columns);
   // Block 0 of the slot begins to come.
   void expect(slot s) { come(s, 0); }
 

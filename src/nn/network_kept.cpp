@@ -25,9 +25,8 @@ void network<Real>::each_kept(executor&, pass const& p, F const& f) {
   for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b) {
     std::uint64_t const first = p.blocks[b], count = p.blocks[b + 1] - first;
     pass q = p;
-    q.blocks = {}, q.workers = nullptr, q.first_row += first;
+    q.blocks = {}, q.workers = nullptr, q.bring = {}, q.first_row += first;
     q.gradients = by_block_.empty() ? nullptr : by_block_.data() + b * reserved_;
-    if (p.bring) q.bring = [&p, first](std::uint64_t from, std::uint64_t some) { return p.bring(first + from, some); };
     f(b, first, count, q);
   }
 }
@@ -36,8 +35,7 @@ void network<Real>::each_kept(executor&, pass const& p, F const& f) {
 template <class Real>
 typename network<Real>::rows_in network<Real>::inputs_of(executor& x, pass const& p, pass const& of_block, std::uint64_t first,
                                                          std::uint64_t count) {
-  if (p.bring) return some_of(x, of_block, {}, 0, count);
-  rows_in const rows{p.inputs[0].row(first), p.inputs[0].stride};
+  rows_in const rows = p.bring ? p.bring(first, count) : rows_in{p.inputs[0].row(first), p.inputs[0].stride};
   dropped const drop = drop_of(of_block, 0, 0);
   if (drop.share <= 0) return rows;
   rows_out const to{room(x, dropped_inputs_[0], count * shape_.inputs[0], "rows with dropout"), shape_.inputs[0]};
@@ -82,11 +80,11 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   std::uint64_t widest = s.residual ? s.hidden : 0;
   for (std::uint32_t l = 0; l < s.layers - last_apart; ++l)
     if (l == 0 || !product_first(p, l, 0)) widest = std::max(widest, outputs(l));
-  if (!s.residual && !first_comes_first && !as_they_are && !apart) widest = std::max(widest, s.inputs[0]);
+  if (!s.residual && !first_comes_first && !apart) widest = std::max(widest, s.inputs[0]);
   Real* const at = array(of_rows_[0][0], widest).data;
 
   rows_out here{at, s.residual ? s.hidden : s.inputs[0]};
-  if (!s.residual && !first_comes_first && !as_they_are && apart) here = array(of_rows_[1][0], s.inputs[0]);
+  if (!s.residual && !first_comes_first && apart) here = array(of_rows_[1][0], s.inputs[0]);
   if (s.residual || (!first_comes_first && !as_they_are))
     each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const rows = inputs_of(x, p, q, first, count);
@@ -132,8 +130,8 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
       });
     } else {
       // In place of the rows, where these are not used again.
-      bool const again = sage || (l == 0 && as_they_are) || (s.residual && !s.layer_norm);
-      rows_out const sums = again ? array(of_taken_, in) : rows_out{const_cast<Real*>(source.data), source.stride};
+      bool const again = sage || (s.residual && !s.layer_norm);
+      rows_out const sums = again ? array(of_taken_, in) : s.residual ? rows_out{of_rows_[1][0].data(), in} : here;
       aggregate_kept(x, p, false, source, sums, in, gin ? source : rows_in{});
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_in const came{here.row(first), here.stride};
@@ -193,7 +191,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     ends_of_type& end = ends_[0];
     rows_out const of_in = of_rows(s.layers % 2, s.hidden);
     each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-      rows_in const rows = p.kept->bring({s.layers, kept::in}, b),
+      rows_in const rows = p.kept->bring({s.layers, kept::in}, b, s.hidden),
                     taken = s.layer_norm ? norm_rows(x, end.norm, rows, count, end.normed) : rows;
       rows_out const to{of_in.row(first), of_in.stride};
       multiply_back(x, q, end.last, taken, count, {g.row(first), g.stride}, to);
@@ -209,7 +207,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     if (p.watch) p.watch("gradient", l, 0, {g.data, g.stride}, n, columns);
     if (of.product_first) {
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        if (made_again(l)) finish_made(x, q, l, p.kept->bring({l, kept::made}, b), count);
+        if (made_again(l)) finish_made(x, q, l, p.kept->bring({l, kept::made}, b, out), count);
         rows_out const here{g.row(first), g.stride};
         activation_back(x, q, l, 0, here, count);
         rows_out const of_made = second_back(x, q, l, 0, here, count);
@@ -222,7 +220,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
       aggregate_kept(x, p, true, gradient, small, out, gin ? gradient : rows_in{});
       rows_out const of_in = wanted ? of_rows(0, in) : rows_out{};
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        rows_in const rows = l == 0 ? inputs_of(x, p, q, first, count) : p.kept->bring({l, kept::taken}, b);
+        rows_in const rows = l == 0 ? inputs_of(x, p, q, first, count) : p.kept->bring({l, kept::taken}, b, in);
         rows_out const to = wanted ? rows_out{of_in.row(first), of_in.stride} : rows_out{};
         block const all{0, count, q.gradients, x, *q.products, sums_};
         product_back(all, first_product, of.part[0], rows, {small.row(first), small.stride}, to, false);
@@ -236,7 +234,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     rows_out const of_in = wanted ? of_rows(s.residual ? l % 2 : 0, in) : rows_out{};
     rows_out const of_sums = wanted && sage ? rows_out{whole_room(x, of_taken_, n * in, "gradients of aggregated rows"), in} : of_in;
     each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-      rows_in const taken = p.kept->bring({l, kept::taken}, b);
+      rows_in const taken = p.kept->bring({l, kept::taken}, b, first_product.in);
       multiply_taken(x, q, l, 0, taken, count);
       finish(x, q, l, 0, {g.row(first), g.stride}, count);  // the sum with the residual goes unused
       rows_out here{g.row(first), g.stride};
@@ -261,7 +259,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     aggregate_kept(x, p, true, {of_sums.data, of_sums.stride}, of_in, in, sage || gin ? own : rows_in{});
     if (s.residual && s.layer_norm)
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b), count, {of_in.row(first), of_in.stride});
+        norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b, in), count, {of_in.row(first), of_in.stride});
       });
     if (s.residual) add_rows(x, {g.data, g.stride}, of_in, n, s.hidden);
     g = of_in;
@@ -269,7 +267,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
   if (!s.residual) return;
   each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
     rows_out const here{g.row(first), g.stride};
-    activate_back(x, p.kept->bring({0, kept::in}, b), here, count, s.hidden, true, drop_of(q, s.layers + 1, 0));
+    activate_back(x, p.kept->bring({0, kept::in}, b, s.hidden), here, count, s.hidden, true, drop_of(q, s.layers + 1, 0));
     multiply_back(x, q, ends_[0].first, inputs_of(x, p, q, first, count), count, here, {});
   });
 }

@@ -128,10 +128,9 @@ training_plan plan_training(training_question const& q) {
         bool const again = first && (!last || gin);  // what its first product made is kept too
         double const taken = first ? (l > 0 ? in : 0) : wide;
         auto const array = [&](int k, double columns) { of_all[k] = std::max(of_all[k], columns); };
-        bool const as_they_are = l == 0 && !m.residual && !first && !q.shard->how.far_rows && q.input_dropout <= 0;
-        bool const used_again = sage || as_they_are || (m.residual && !m.layer_norm), beside = l > 0 && (first || (last && out > in));
+        bool const used_again = sage || (m.residual && !m.layer_norm), beside = l > 0 && (first || (last && out > in));
         array(beside && !m.residual, out);
-        if (l == 0 && !m.residual && !first && !as_they_are) array(out > in, in);
+        if (l == 0 && !m.residual && !first) array(out > in, in);
         if (back && !m.residual) array(0, in);
         if (first ? sage : used_again) array(2, first ? out : in);
         if (first || back || !used_again) array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
@@ -150,6 +149,7 @@ training_plan plan_training(training_question const& q) {
         if (!kept_far || sage) forward += held(targets) * wide;
         if (back && !kept_far) taken_back = std::max(taken_back, targets * wide);
         dense(targets, wide, out, back);
+        if (kept_far) flops += 2 * targets * wide * out;  // it is made again
       }
       if (gin && m.layer_norm) parameters += 2 * out, forward += held(targets) * out, terms = std::max(terms, held(targets) * out);
       if (gin) dense(targets, out, out, true), forward += held(targets) * out, middle_back = std::max(middle_back, held(targets) * out);
@@ -159,11 +159,13 @@ training_plan plan_training(training_question const& q) {
       if (!s.uses(l, to)) continue;
       double const columns = first ? out : width(l, from),
                    at_once = kept_far ? std::min(columns, static_cast<double>(network<float>::columns_at_once)) : columns;
-      if (full && (gcn || (sage && (first || back)))) scaled[r] = std::max(scaled[r], at_once * n[to]);
+      if (full && (gcn || (kept_far && q.shard->how.shards > 1) || (sage && (first || back))))
+        scaled[r] = std::max(scaled[r], at_once * n[to]);
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
       // Rows of the table come to a shard once, where they are what is aggregated.
-      bool const constant = q.shard && q.shard->how.strategy == shard_strategy::bulk && l == 0 && !first && !m.residual;
+      bool const constant = q.shard && q.shard->how.strategy == shard_strategy::bulk && l == 0 && !first && !m.residual &&
+                            (!kept_far || columns <= static_cast<double>(network<float>::columns_at_once));
       aggregations += 1 + (first || back);
       crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
       if (constant) kept = columns;
@@ -232,7 +234,8 @@ training_plan plan_training(training_question const& q) {
     auto const row = static_cast<double>(s.inputs[0]) * number;
     if (of.how.far_rows) {
       take("rows of two blocks", 2 * of.largest_block * row + own * sizeof(std::int64_t));
-      double const passes = 2 + (sage && !m.residual), bytes = passes * own * static_cast<double>(q.load.row_bytes);
+      double const passes = kept_far && !m.residual && !product_first(0) ? 1 : 2 + (sage && !m.residual),
+                   bytes = passes * own * static_cast<double>(q.load.row_bytes);
       double const kept = std::min(static_cast<double>(q.load.rows_kept) / std::max(all, 1.0), 1.0),
                    home = q.load.rows_at_home ? static_cast<double>(*q.load.rows_at_home) / std::max(all, 1.0) : 1;
       p.reads.push_back(

@@ -286,7 +286,9 @@ row_block<float const> times(executor& x, row_block<float const> rows, std::uint
 }  // namespace
 
 row_block<float const> sharded_edges::as_read(executor& x, bool back, row_block<float const> in, std::uint64_t columns) {
-  return times(x, in, rows_, columns, of_end(factors_, back), scaled_, shared_in_);
+  // Other shards would copy whole rows where they need some columns: these are copied to an array of their own.
+  bool const apart = options().shards > 1 && in.stride > columns && options().host_activations;
+  return times(x, in, rows_, columns, of_end(factors_, back), scaled_, shared_in_ || !apart ? shared_in_ : std::optional(x.near()));
 }
 
 sharded_edges::sums sharded_edges::sums_of(bool back, row_block<float const> in, row_block<float const> multiplied, row_block<float> out,

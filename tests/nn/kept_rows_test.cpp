@@ -37,7 +37,7 @@ TEST_P(kept_rows_at, come_back_as_they_were_in_every_step) {
       rows.expect({layer, kept::taken});
       for (std::size_t b = 0; b + 1 < blocks.size(); ++b) {
         std::uint64_t const count = blocks[b + 1] - blocks[b];
-        row_block<float const> const all = rows.bring({layer, kept::taken}, b), some = rows.bring({layer, kept::in}, b);
+        row_block<float const> const all = rows.bring({layer, kept::taken}, b, wide), some = rows.bring({layer, kept::in}, b, narrow);
         EXPECT_EQ(some.stride, narrow);
         if (count == 0) continue;
         x.copy(to.data(), all.data, count * wide * sizeof(float));
@@ -54,7 +54,7 @@ TEST_P(kept_rows_at, come_back_as_they_were_in_every_step) {
 TEST(kept_rows, were_kept_before_they_come) {
   executor x({device_kind::cpu});
   kept_rows<float> rows(x, {0, 4});
-  EXPECT_THROW(rows.bring({0, kept_rows<float>::taken}, 0), error);
+  EXPECT_THROW(rows.bring({0, kept_rows<float>::taken}, 0, 6), error);
 }
 
 }  // namespace

@@ -66,6 +66,26 @@ TEST_P(network_kept, learns_the_same_bits) {
   }
 }
 
+// A hub has more than its share of the edges, so blocks are empty; and there are fewer vertices than blocks.
+TEST_P(network_kept, learns_the_same_bits_where_blocks_are_empty) {
+  communities c(40, 3, 8);
+  for (std::uint64_t v = 1; v < c.vertices; ++v) c.edges.push_back({0, v});
+  graph_handle const g = c.graph();
+  for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
+    for (bool const residual : {false, true}) {
+      model_options m = c.model(kind);
+      m.layers = 3, m.residual = m.layer_norm = residual;
+      sharded_training s{c, g, m, where(), whole_graph_steps()};
+      trained const near = s.by(of(1));
+      for (std::uint32_t const n : {1u, 3u, 16u})
+        for (bool const far_rows : {false, true}) {
+          shard_options o = of(n);
+          o.host_activations = true, o.far_rows = far_rows;
+          expect_same(s.by(o), near, fmt::format("{} by {}{}", to_string(kind), n, far_rows ? ", rows by tier" : ""));
+        }
+    }
+}
+
 using network_kept_files = in_a_folder;
 TEST_F(network_kept_files, go_on_from_a_checkpoint_of_either_way) {
   communities const c(240, 3, 8);

@@ -188,7 +188,7 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
           whole_graph const lists(g, edge_direction::in, false);
           shard_parts const parts(lists.pulled().offsets, n, o, "a test");
           training_options t;
-          t.evaluate_every = 0;
+          t.evaluate_every = 1;
           training_question q;
           q.load.info = g.info(), q.load.row_bytes = width * 4;
           q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
@@ -197,7 +197,7 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
                      0,
                      48,
                      static_cast<double>(part_rows::largest(parts.blocks(0))),
-                     false,
+                     true,
                      o};
           training_plan const planned = plan_training(q);
           gnn_model net({}, m);

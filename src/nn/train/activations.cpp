@@ -20,7 +20,11 @@ std::uint64_t bytes_for(gnn_model::parts const& m, training_ground const& on, tr
   q.model = m.options, q.training = static_cast<double>(info.vertices);
   q.dropout = o.dropout.value_or(0.5) > 0;
   q.input_dropout = o.input_dropout.value_or(input_dropout_of(m.options, o.dropout.value_or(0.5)));
-  if (!how) return plan_training(q).bytes();
+  auto const left = [&] {  // what the model has is there
+    std::uint64_t const all = plan_training(q).bytes();
+    return all - std::min(all, m.net.bytes());
+  };
+  if (!how) return left();
   shard_parts const parts(lists.offsets.data(), info.vertices, *how, on.name());
   q.shard = {static_cast<double>(info.vertices),
              static_cast<double>(info.edges),
@@ -29,7 +33,7 @@ std::uint64_t bytes_for(gnn_model::parts const& m, training_ground const& on, tr
              static_cast<double>(part_rows::largest(parts.blocks(0))),
              true,
              *how};
-  return plan_training(q).bytes();
+  return left();
 }
 }  // namespace
 
@@ -49,8 +53,11 @@ training_options training::impl::placed(gnn_model::parts const& m, training_grou
   o.activations = activation_place::device;
   if (!asked && (!m.x.on_device() || bytes_for(m, on, o, nullptr) <= free)) return o;
   o.activations = activation_place::host;
-  for (bool shard_options::*const less : {&shard_options::far_rows, &shard_options::remote_adjacency})
-    if (bytes_for(m, on, o, &how) > free) how.*less = true;
+  for (bool shard_options::*const less : {&shard_options::far_rows, &shard_options::remote_adjacency}) {
+    shard_options other = how;
+    other.*less = true;
+    if (std::uint64_t const needed = bytes_for(m, on, o, &how); needed > free && bytes_for(m, on, o, &other) < needed) how = other;
+  }
   o.shards = shards_of_threads(how);
   return o;
 }
