@@ -137,8 +137,8 @@ TEST_P(network_kept, of_one_device_gives_the_bits_of_one_shard) {
   sharded_training s{c, g, c.model(model_kind::sage), where(), whole_graph_steps()};
   trained const one = s.by(of(1));
   s.group = {};
-  sharded_training::shard there;
-  EXPECT_EQ(s.begin(there, 0).options().activations, activation_place::device);  // by itself: there is room
+  sharded_training::shard near, there;
+  EXPECT_EQ(s.begin(near, 0).options().activations, activation_place::device);  // by itself: there is room
   s.t.activations = activation_place::host;
   EXPECT_EQ(s.begin(there, 0).options().activations, activation_place::host);
   expect_same(s.finish(there, *there.run), one, "in host memory");
