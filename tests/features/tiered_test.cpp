@@ -176,7 +176,7 @@ TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
   buffer<std::int64_t> near(tier::device, 5000, 0, "a test"), pinned(tier::host, 10, 0, "a test");
   x.fill(near.data(), 0, near.bytes());
   x.wait();
-  EXPECT_TRUE(refused(errc::usage, "ids lie in memory that device 0 does not read", [&] { t.gather({plain, 10, 8}, near); }));
+  EXPECT_TRUE(refused(errc::usage, "ids lie in memory that cuda:0 does not read", [&] { t.gather({plain, 10, 8}, near); }));
   EXPECT_TRUE(refused(errc::usage, "outputs lie in memory", [&] { t.gather({near.data(), 10, 8}, {plain, 8000}); }));
   EXPECT_TRUE(refused(errc::usage, [&] { t.hits({plain, 10, 8}); }));
   t.gather({pinned.data(), 10, 8}, near);  // and the device still works
