@@ -274,6 +274,7 @@ void train_file(cli::train_arguments& a) {
 
   std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
+  std::uint64_t spare = 0;  // of a whole graph's device memory, for rows of the table
   if (a.wants_in_lists()) from.want_in_lists();
   if (a.full) {
     training_question q;
@@ -291,10 +292,13 @@ void train_file(cli::train_arguments& a) {
     }
     if (on_device && a.group.empty()) {
       a.split_into.remote_adjacency = !chooses && parse_tier(a.tier) == tier::host;
-      a.split_into.fit(cli::device_limit(where), chooses, [&] {
+      std::uint64_t const allowed = cli::device_limit(where);
+      auto const needed = [&] {
         shard_asked const asked = a.split_into.options(all_ranks);
         return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device;
-      });
+      };
+      a.split_into.fit(allowed, chooses, needed);
+      if (a.split_into.rows == "tiered") spare = allowed - std::min(allowed, needed());
       if (a.split_into.remote_adjacency && chooses) a.tier = "host";
       if (a.split_into.host_activations) join_ranks(a, places, t);
     }
@@ -310,7 +314,8 @@ void train_file(cli::train_arguments& a) {
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
   row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;
-  std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
+  std::optional<std::uint64_t> kept = a.budget_bytes(rows.rows * rows.row_bytes);
+  if (a.full && on_device && !kept) kept = spare;  // unset, a table takes half of what is free
   tiered_options tiers;
   tiers.device = where;
   std::vector<float> scored;
