@@ -32,6 +32,7 @@ bool shard_arguments::take_less(bool tiers) {
   if (activations == "device" || strategy == "mgg" || sums == "fast") return false;
   if (!keeps_in_host()) return host_activations = true;
   if (!rows) return rows = "tiered", true;
+  if (!std::exchange(host_layers, true)) return true;
   return tiers && !std::exchange(remote_adjacency, true);
 }
 char const* shard_arguments::instead() const {
@@ -51,7 +52,7 @@ shard_asked shard_arguments::options(std::uint32_t n) const {
   if (lists && *lists != "plain" && *lists != "compressed") fail(errc::usage, "--shard-adjacency {}: use plain or compressed", *lists);
   o.compressed_adjacency = packs_lists();
   if (rows && *rows != "local" && *rows != "tiered") fail(errc::usage, "--shard-features {}: use local or tiered", *rows);
-  o.far_rows = rows == "tiered", o.host_activations = keeps_in_host();
+  o.far_rows = rows == "tiered", o.host_activations = keeps_in_host(), o.host_layers = host_layers;
   if (provider) o.provider = parse_shard_provider(*provider);
   if (o.strategy == shard_strategy::mgg) {
     if (sums && o.sums == shard_reduction::deterministic)

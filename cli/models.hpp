@@ -23,14 +23,14 @@ struct shard_arguments {
   std::optional<std::string> strategy, sums, balance, wire, lists, rows, provider, activations;
   std::vector<std::uint32_t> mgg;
   std::optional<double> wait;
-  bool remote_adjacency = false;  // as --tier host says of shards on devices
-  bool host_activations = false;  // as --activations says, or take_less()
+  bool remote_adjacency = false;                       // as --tier host says of shards on devices
+  bool host_activations = false, host_layers = false;  // as --activations says, or take_less()
   void add(verb& v, bool trains);
   bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
   bool keeps_in_host() const { return host_activations || activations == "host"; }
-  // For --activations automatic, the next way, which takes less device memory: activations in host memory; feature rows by tier too; then
-  // adjacency in host memory, if `tiers`. False: that was the last.
+  // For --activations automatic, the next way, which takes less device memory: activations in host memory; feature rows by tier too; the
+  // rows of layers in host memory; then adjacency, if `tiers`. False: that was the last.
   bool take_less(bool tiers);
   // The first of these ways for which bytes() is at most `allowed`; if none is, that of the fewest.
   template <class Bytes>

@@ -79,7 +79,9 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                                                     : "deterministic",
                   o.compressed_adjacency ? fmt::format(", compressed adjacency{}", o.remote_adjacency ? " in host memory" : "") : "",
                   fmt::format("{}{}", o.far_rows ? "; input features stay in their tier" : "",
-                              o.host_activations ? "; activations in host memory" : "")));
+                              o.host_layers        ? "; activations and rows of layers in host memory"
+                              : o.host_activations ? "; activations in host memory"
+                                                   : "")));
   if (o.shards > 1)
     what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
                                      over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));

@@ -89,6 +89,8 @@ struct shard_options {
   // has one or two arrays of rows of its part; what is kept crosses the link once each way. The same bits; any model takes far_rows then.
   // Needs deterministic reduction, and one type of nodes.
   bool host_activations = false;
+  // With these: the arrays of rows too. The device has 64 columns of them at a time, which cross the link for each aggregation.
+  bool host_layers = false;
   // The type of exchanged rows: f32, or rounded to bf16 or f16 and accumulated in f32 (not for mgg). A single shard rounds nothing.
   element wire = element::f32;
   shard_provider provider = shard_provider::automatic;

@@ -42,7 +42,7 @@ void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling
   p.first_row = first(), p.blocks = blocks_;
   if (group_.options().host_activations) {
     if (!kept_) kept_.emplace(x_, blocks_);
-    p.kept = &*kept_;
+    p.kept = &*kept_, p.host_layers = group_.options().host_layers;
   }
   if (group_.options().far_rows) {
     if (!far_rows_) far_rows_.emplace(x_, features, scaling, blocks_, first(), permuted_ ? positions_.data() : nullptr);

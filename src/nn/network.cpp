@@ -530,8 +530,9 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum = values_.bytes() + gradients_.bytes() + by_block_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() +
-                      terms_.bytes() + some_columns_.bytes() + of_block_.bytes();
+  std::uint64_t sum = values_.bytes() + gradients_.bytes() + by_block_.bytes() + (far_layers_ ? 0 : of_taken_.bytes()) +
+                      of_middle_.bytes() + of_made_.bytes() + terms_.bytes() + some_columns_.bytes() + columns_that_come_.bytes() +
+                      of_block_.bytes() + all_scores_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
       for (auto const* b : {&of.normed, &of.taken, &of.middle_made, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
@@ -539,7 +540,7 @@ std::uint64_t network<Real>::bytes() const {
     for (auto const* b : {&end.encoded, &end.normed, &end.scores}) sum += b->bytes();
   for (auto const& b : dropped_inputs_) sum += b.bytes();
   for (auto const& side : of_rows_)
-    for (auto const& b : side) sum += b.bytes();
+    for (auto const& b : side) sum += far_layers_ ? 0 : b.bytes();
   return sum;
 }
 

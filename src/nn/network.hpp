@@ -93,6 +93,7 @@ class network {
     // With blocks, of one type: rows that backward() needs are kept in host memory, and the device has one or two arrays of all rows; what
     // backward() needs besides is made again, block by block. The same bits. Rows may be brought for any model then.
     kept_rows<Real>* kept = nullptr;
+    bool host_layers = false;   // with `kept`: these arrays are in host memory, and some columns of them come to the device
     Real* gradients = nullptr;  // where they go without blocks; null: to gradients()
     bool steady = false;        // products of the same sizes come again: the library may plan them
     bool leave_bias = false;    // forward() returns scores without the last bias, for callers that add it in a later pass
@@ -222,6 +223,9 @@ class network {
   void backward_kept(executor& x, pass const& p, rows_out scores);
   template <class F>
   void each_kept(executor& x, pass const& p, F const& f);
+  tier layers_in(executor& x, pass const& p) const;
+  rows_out block_of(executor& x, bool far, buffer<Real>& to, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
+  void put_block(executor& x, rows_out rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
   void aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self);
   bool made_again(std::uint32_t layer) const;
   rows_out finish_made(executor& x, pass const& p, std::uint32_t layer, rows_in made, std::uint64_t count);
@@ -235,7 +239,8 @@ class network {
   std::vector<ends_of_type> ends_;
   std::vector<buffer<Real>> dropped_inputs_;
   std::vector<rows_in> inputs_;
-  buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, of_block_;
+  buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, columns_that_come_, of_block_, all_scores_;
+  bool far_layers_ = false;               // of_rows_ and of_taken_ are in host memory
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn
   column_sums<Real> sums_;
 };

@@ -11,9 +11,9 @@ namespace garner {
 namespace {
 // As room(), with nothing to spare: the sizes of a whole graph stay.
 template <class Real>
-Real* whole_room(executor& x, buffer<Real>& in, std::uint64_t n, char const* what) {
+Real* whole_room(executor& x, buffer<Real>& in, std::uint64_t n, char const* what, tier where) {
   n = std::max<std::uint64_t>(n, 1);  // a shard without rows takes part all the same
-  if (in.size() < n) x.tell_move(), grow(x, in, n, n, what, x.near());
+  if (in.size() < n) x.tell_move(), grow(x, in, n, n, what, where);
   return in.data();
 }
 }  // namespace
@@ -43,19 +43,44 @@ typename network<Real>::rows_in network<Real>::inputs_of(executor& x, pass const
   return {to.data, to.stride};
 }
 
+template <class Real>
+tier network<Real>::layers_in(executor& x, pass const& p) const {
+  return p.host_layers ? tier::host : x.near();
+}
+// Rows of a block of an array, where a product can read and write them; what was written goes back by put_block().
+template <class Real>
+typename network<Real>::rows_out network<Real>::block_of(executor& x, bool far, buffer<Real>& to, rows_out all, std::uint64_t first,
+                                                         std::uint64_t count, std::uint64_t columns) {
+  rows_out const there{all.row(first), all.stride};
+  if (!far) return there;
+  rows_out const here{room(x, to, count * columns, "rows of a block"), columns};
+  drop_rows(x, rows_in{there.data, there.stride}, here, count, columns, {});
+  return here;
+}
+template <class Real>
+void network<Real>::put_block(executor& x, rows_out rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
+  if (rows.data != all.row(first)) drop_rows(x, rows_in{rows.data, rows.stride}, {all.row(first), all.stride}, count, columns, {});
+}
+
 // Aggregation of some columns at a time, so that rows times their factors, and a copy where `out` is `in` or `self`, are of these alone.
 template <class Real>
 void network<Real>::aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self) {
   std::uint64_t const n = p.rows[0][0], most = std::min(columns, columns_at_once);
-  bool const in_place = out.data == in.data || out.data == self.data;
+  bool const apart = p.host_layers || out.data == in.data || out.data == self.data;
   for (std::uint64_t c = 0; c < columns; c += most) {
     std::uint64_t const w = std::min(most, columns - c);
     rows_out const there{out.data + c, out.stride};
-    rows_out const to = in_place ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows"), w} : there;
-    rows_in const from{in.data + c, in.stride}, own{self.data ? self.data + c : nullptr, self.stride};
+    rows_out const to = apart ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows", x.near()), w} : there;
+    rows_in from{in.data + c, in.stride}, own{self.data ? self.data + c : nullptr, self.stride};
+    if (p.host_layers) {
+      rows_out const come{whole_room(x, columns_that_come_, n * most, "some columns of rows", x.near()), w};
+      drop_rows(x, from, come, n, w, {});
+      if (self.data == in.data) own = {come.data, come.stride};
+      from = {come.data, come.stride};
+    }
     if (back) (*p.edges)[0].backward(x, from, to, n, n, w, own, false);
     else (*p.edges)[0].forward(x, from, to, n, w, own);
-    if (in_place) drop_rows(x, {to.data, to.stride}, there, n, w, {});
+    if (apart) drop_rows(x, {to.data, to.stride}, there, n, w, {});
   }
 }
 
@@ -69,11 +94,15 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   auto const keep = [&](std::uint32_t l, typename kept::kind of, std::size_t b, rows_in rows, std::uint64_t columns) {
     if (p.training) p.kept->keep({l, of}, b, rows, columns);
   };
+  bool const far = far_layers_ = p.host_layers;
   auto const put = [&](rows_in rows, rows_out to, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
     drop_rows(x, rows, rows_out{to.row(first), to.stride}, count, columns, {});
   };
   auto const array = [&](buffer<Real>& of, std::uint64_t columns) {
-    return rows_out{whole_room(x, of, n * columns, "rows of a layer"), columns};
+    return rows_out{whole_room(x, of, n * columns, "rows of a layer", layers_in(x, p)), columns};
+  };
+  auto const scores_of_all = [&](std::uint64_t columns) {  // losses read them again and again
+    return far ? rows_out{whole_room(x, all_scores_, n * columns, "scores", x.near()), columns} : array(of_rows_[1][0], columns);
   };
   // Blocks may overwrite the rows that they are made of if they are as wide, or narrower.
   bool const apart = !s.residual && outputs(0) > s.inputs[0], last_apart = !s.residual && s.layers > 1 && outputs(s.layers - 1) > s.hidden;
@@ -100,29 +129,36 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
     if (s.residual && s.layer_norm) {
       rows_out const normed = array(of_rows_[1][0], in);
       each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const&) {
-        put(source_of(x, l, 0, {source.row(first), source.stride}, count), normed, first, count, in);
+        rows_out const rows = block_of(x, far, of_block_, here, first, count, in);
+        put(source_of(x, l, 0, {rows.data, rows.stride}, count), normed, first, count, in);
       });
       source = {normed.data, normed.stride};
     }
     of.product_first = product_first(p, l, 0);
-    rows_out next = (last && last_apart) || (l > 0 && of.product_first) ? array(of_rows_[1][0], outputs(l)) : rows_out{at, outputs(l)};
+    bool const to_scores = last && !s.residual && (far || last_apart || (l > 0 && of.product_first));
+    rows_out const next = to_scores ? scores_of_all(outputs(l)) : rows_out{at, outputs(l)};
     if (of.product_first) {
       auto const multiply_part = [&](pass const& q, rows_in rows, std::uint64_t count, std::uint64_t part, Real beta, rows_out to) {
         q.products->product(false, true, count, out, in, Real{1}, rows.data, rows.stride, values_.data() + first_product.weight + part,
                             first_product.in, beta, to.data, to.stride);
       };
-      auto const rows_of = [&](std::uint64_t first, std::uint64_t count, pass const& q) {
-        return l == 0 ? inputs_of(x, p, q, first, count) : rows_in{source.row(first), source.stride};
+      bool const next_far = far && !to_scores;
+      auto const rows_of = [&](std::uint64_t first, std::uint64_t count, pass const& q) -> rows_in {
+        if (l == 0) return inputs_of(x, p, q, first, count);
+        rows_out const rows = block_of(x, far, of_made_, here, first, count, in);
+        return {rows.data, rows.stride};
       };
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_in const rows = rows_of(first, count, q);
-        multiply_part(q, rows, count, of.part[0], 0, {next.row(first), out});
+        rows_out const made = next_far ? rows_out{room(x, of_block_, count * out, "rows of a block"), out} : rows_out{next.row(first), out};
+        multiply_part(q, rows, count, of.part[0], 0, made);
+        put_block(x, made, next, first, count, out);
         if (l > 0) keep(l, kept::taken, b, rows, in);
       });
       rows_in const products{next.data, out};
       aggregate_kept(x, p, false, products, next, out, gin ? products : rows_in{});
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        rows_out const made{next.row(first), next.stride};
+        rows_out const made = block_of(x, next_far, of_block_, next, first, count, out);
         if (sage) multiply_part(q, rows_of(first, count, q), count, of.own_part, 1, made);
         if (made_again(l)) keep(l, kept::made, b, {made.data, made.stride}, out);
         rows_out const result = finish_made(x, q, l, {made.data, made.stride}, count);
@@ -141,6 +177,9 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
           drop_rows(x, taken, {both.data + of.part[0], both.stride}, count, in, {});
           drop_rows(x, rows_in{source.row(first), source.stride}, {both.data + of.own_part, both.stride}, count, in, {});
           taken = {both.data, both.stride};
+        } else {
+          rows_out const rows = block_of(x, far, of.taken, sums, first, count, in);
+          taken = {rows.data, rows.stride};
         }
         keep(l, kept::taken, b, taken, first_product.in);
         if (s.residual && (s.layer_norm || l == 0)) keep(l, kept::in, b, came, in);
@@ -153,9 +192,10 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
     if (p.watch) p.watch("rows", l, 0, {here.data, here.stride}, n, here.stride);
   }
   if (!s.residual) return here;
-  rows_out const scores = array(of_rows_[1][0], s.classes);
+  rows_out const scores = scores_of_all(s.classes);
   each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-    rows_in const rows{here.row(first), here.stride};
+    rows_out const there = block_of(x, far, of_block_, here, first, count, s.hidden);
+    rows_in const rows{there.data, there.stride};
     keep(s.layers, kept::in, b, rows, s.hidden);
     rows_out const found = scores_of(x, q, rows, count);
     put({found.data, found.stride}, scores, first, count, s.classes);
@@ -184,18 +224,24 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
   std::uint64_t const n = p.rows[0][0];
   bool const sage = s.kind == model_kind::sage, gin = s.kind == model_kind::gin;
   auto const of_rows = [&](std::uint32_t side, std::uint64_t columns) {
-    return rows_out{whole_room(x, of_rows_[side][0], n * columns, "gradients of rows"), columns};
+    return rows_out{whole_room(x, of_rows_[side][0], n * columns, "gradients of rows", layers_in(x, p)), columns};
   };
+  bool const far = p.host_layers;
   rows_out g = scores;  // of the rows that come out of a layer
+  auto const g_far = [&] { return far && g.data != scores.data; };
+  auto const room_of = [&](buffer<Real>& in, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
+    return far ? rows_out{room(x, in, count * columns, "gradients of a block"), columns} : rows_out{all.row(first), all.stride};
+  };
   if (s.residual) {
     ends_of_type& end = ends_[0];
     rows_out const of_in = of_rows(s.layers % 2, s.hidden);
     each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const rows = p.kept->bring({s.layers, kept::in}, b, s.hidden),
                     taken = s.layer_norm ? norm_rows(x, end.norm, rows, count, end.normed) : rows;
-      rows_out const to{of_in.row(first), of_in.stride};
+      rows_out const to = room_of(of_block_, of_in, first, count, s.hidden);
       multiply_back(x, q, end.last, taken, count, {g.row(first), g.stride}, to);
       if (s.layer_norm) norm_rows_back(x, q, end.norm, rows, count, to);
+      put_block(x, to, of_in, first, count, s.hidden);
     });
     g = of_in;
   }
@@ -208,23 +254,25 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     if (of.product_first) {
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         if (made_again(l)) finish_made(x, q, l, p.kept->bring({l, kept::made}, b, out), count);
-        rows_out const here{g.row(first), g.stride};
+        rows_out const here = block_of(x, g_far(), of_block_, g, first, count, columns);
         activation_back(x, q, l, 0, here, count);
         rows_out const of_made = second_back(x, q, l, 0, here, count);
-        if (of_made.data != here.data) drop_rows(x, {of_made.data, of_made.stride}, here, count, out, {});
-        sum_columns(x, q, {here.data, here.stride}, count, out, first_product.bias);
+        sum_columns(x, q, {of_made.data, of_made.stride}, count, out, first_product.bias);
+        put_block(x, of_made, g, first, count, out);
       });
       if (l > 0) p.kept->expect({l, kept::taken});
       rows_in const gradient{g.data, g.stride};
-      rows_out const small = sage ? rows_out{whole_room(x, of_taken_, n * out, "gradients of products"), out} : g;
+      rows_out const small = sage ? rows_out{whole_room(x, of_taken_, n * out, "gradients of products", layers_in(x, p)), out} : g;
       aggregate_kept(x, p, true, gradient, small, out, gin ? gradient : rows_in{});
       rows_out const of_in = wanted ? of_rows(0, in) : rows_out{};
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_in const rows = l == 0 ? inputs_of(x, p, q, first, count) : p.kept->bring({l, kept::taken}, b, in);
-        rows_out const to = wanted ? rows_out{of_in.row(first), of_in.stride} : rows_out{};
+        rows_out const to = wanted ? room_of(of_middle_, of_in, first, count, in) : rows_out{};
         block const all{0, count, q.gradients, x, *q.products, sums_};
-        product_back(all, first_product, of.part[0], rows, {small.row(first), small.stride}, to, false);
-        if (sage) product_back(all, first_product, of.own_part, rows, {g.row(first), g.stride}, to, true);
+        product_back(all, first_product, of.part[0], rows, block_of(x, sage ? far : g_far(), of_made_, small, first, count, out), to,
+                     false);
+        if (sage) product_back(all, first_product, of.own_part, rows, block_of(x, g_far(), of_block_, g, first, count, out), to, true);
+        if (wanted) put_block(x, to, of_in, first, count, in);
       });
       g = of_in;
       continue;
@@ -232,13 +280,14 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     // Gradients of aggregated rows replace those of the rows that came out, or, with a residual, have an array of their own; those of the
     // rows that came in replace them in turn. GraphSAGE's are in two arrays: of its own rows, and of aggregated ones.
     rows_out const of_in = wanted ? of_rows(s.residual ? l % 2 : 0, in) : rows_out{};
-    rows_out const of_sums = wanted && sage ? rows_out{whole_room(x, of_taken_, n * in, "gradients of aggregated rows"), in} : of_in;
+    rows_out const of_sums =
+        wanted && sage ? rows_out{whole_room(x, of_taken_, n * in, "gradients of aggregated rows", layers_in(x, p)), in} : of_in;
     each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const taken = p.kept->bring({l, kept::taken}, b, first_product.in);
       multiply_taken(x, q, l, 0, taken, count);
       finish(x, q, l, 0, {g.row(first), g.stride}, count);  // the sum with the residual goes unused
       rows_out here{g.row(first), g.stride};
-      if (s.residual) {  // what goes round the layer stays as it is
+      if (s.residual || g_far()) {  // what goes round the layer stays as it is
         here = {room(x, of_made_, count * columns, "gradients of rows"), columns};
         drop_rows(x, {g.row(first), g.stride}, here, count, columns, {});
       }
@@ -259,14 +308,16 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     aggregate_kept(x, p, true, {of_sums.data, of_sums.stride}, of_in, in, sage || gin ? own : rows_in{});
     if (s.residual && s.layer_norm)
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b, in), count, {of_in.row(first), of_in.stride});
+        rows_out const here = block_of(x, far, of_block_, of_in, first, count, in);
+        norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b, in), count, here);
+        put_block(x, here, of_in, first, count, in);
       });
     if (s.residual) add_rows(x, {g.data, g.stride}, of_in, n, s.hidden);
     g = of_in;
   }
   if (!s.residual) return;
   each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-    rows_out const here{g.row(first), g.stride};
+    rows_out const here = block_of(x, g_far(), of_block_, g, first, count, s.hidden);
     activate_back(x, p.kept->bring({0, kept::in}, b, s.hidden), here, count, s.hidden, true, drop_of(q, s.layers + 1, 0));
     multiply_back(x, q, ends_[0].first, inputs_of(x, p, q, first, count), count, here, {});
   });

@@ -93,6 +93,8 @@ training_plan plan_training(training_question const& q) {
   double const block = q.shard ? q.shard->largest_block : 0;
   auto const held = [&](double rows_of) { return kept_far ? std::min(rows_of, block) : rows_of; };
   // Columns: of the arrays of network_kept.cpp, the last of some columns; of gradients of a block; kept; of kept_rows, a kind each.
+  bool const layers_far = kept_far && q.shard->how.host_layers;
+  double layers_cross = 0;  // of host_layers: columns over the link, a step
   double of_all[4] = {}, of_block = 0, kept_far_rows = 0, on_their_way[3] = {};
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
@@ -135,6 +137,12 @@ training_plan plan_training(training_question const& q) {
         if (first ? sage : used_again) array(2, first ? out : in);
         if (first || back || !used_again) array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
         if (!first && back) of_block = std::max(of_block, wide);
+        if (layers_far) {  // blocks on the device; rows read and written by blocks and by columns
+          of_block = std::max({of_block, in, out}), copies = std::max({copies, block * in, block * out});
+          if (!first && !sage) forward += block * in;
+          layers_cross += first ? (l > 0 ? in : 0) + 5 * out : 3 * in + out;
+          if (first || back) layers_cross += (last ? 0 : out) + (first ? 3 * out : 3 * in) + wide;
+        }
         auto& widest_taken = on_their_way[kept_rows<float>::taken];
         widest_taken = std::max(widest_taken, taken), kept_far_rows += taken + (again ? out : 0);
         if (again) on_their_way[kept_rows<float>::made] = std::max(on_their_way[kept_rows<float>::made], out);
@@ -166,7 +174,7 @@ training_plan plan_training(training_question const& q) {
       // Rows of the table come to a shard once, where they are what is aggregated.
       bool const constant = q.shard && q.shard->how.strategy == shard_strategy::bulk && l == 0 && !first && !m.residual &&
                             (!kept_far || columns <= static_cast<double>(network<float>::columns_at_once));
-      aggregations += 1 + (first || back);
+      aggregations += (1 + (first || back)) * std::ceil(columns / std::max(at_once, 1.0));
       crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
       if (constant) kept = columns;
       if (!constant || q.input_dropout > 0 || back) widest = std::max(widest, at_once);
@@ -189,13 +197,21 @@ training_plan plan_training(training_question const& q) {
   double of_rows = 0;
   for (auto const& side : sides) of_rows += std::accumulate(side.begin(), side.end(), 0.0);
   take("parameters, their gradients, moments of Adam", parameters * 4 * number);
-  take("activations of a step", room * number * forward + number * n[0] * std::accumulate(std::begin(of_all), std::end(of_all), 0.0));
+  double near_columns = std::accumulate(std::begin(of_all), std::end(of_all), 0.0);
+  if (layers_far) {
+    double const at_once =
+        std::min(std::max(hidden, static_cast<double>(s.inputs[0])), static_cast<double>(network<float>::columns_at_once));
+    p.host.push_back({"rows of layers", static_cast<std::uint64_t>(std::llround(number * n[0] * (of_all[0] + of_all[1] + of_all[2])))});
+    near_columns = 2 * at_once + classes;
+  }
+  take("activations of a step", room * number * forward + number * n[0] * near_columns);
   if (kept_far) {
     double const widest_kept = *std::max_element(std::begin(on_their_way), std::end(on_their_way));
     take("activations on their way",
          2 * room * number * block * (widest_kept + std::accumulate(std::begin(on_their_way), std::end(on_their_way), 0.0)));
     p.host.push_back({"activations", static_cast<std::uint64_t>(std::llround(number * n[0] * kept_far_rows))});
     if (q.load.where.kind == device_kind::cuda) p.reads.push_back({"activations", 0, 0, 2 * number * n[0] * kept_far_rows});
+    if (layers_far && q.load.where.kind == device_kind::cuda) p.reads.push_back({"rows of layers", 0, 0, number * n[0] * layers_cross});
   }
   take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + seeds * classes + block * of_block));
   auto const labels = static_cast<double>(label_bytes(m));

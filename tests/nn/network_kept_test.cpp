@@ -61,7 +61,12 @@ TEST_P(network_kept, learns_the_same_bits) {
         shard_options o = of(n);
         o.host_activations = true, o.far_rows = far_rows;
         o.remote_adjacency = far_rows, o.list_window = 512;
-        expect_same(s.by(o), near, fmt::format("{} by {}{}", a.name, n, far_rows ? ", rows by tier" : ""));
+        for (bool const host_layers : {false, true}) {
+          o.host_layers = host_layers;
+          expect_same(
+              s.by(o), near,
+              fmt::format("{} by {}{}{}", a.name, n, far_rows ? ", rows by tier" : "", host_layers ? ", layers in host memory" : ""));
+        }
       }
   }
 }

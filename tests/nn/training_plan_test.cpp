@@ -176,39 +176,42 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
   for (std::uint64_t const width : {32u, 160u})
     for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
       for (int const deep : {0, 1, 2})
-        for (bool const by_tier : {false, true}) {
-          SCOPED_TRACE(fmt::format("{} of {} columns{}{}", to_string(kind), width, deep ? deep > 1 ? ", residual" : ", norm" : "",
-                                   by_tier ? ", rows by tier" : ""));
-          std::vector<float> const rows(n * width, 0.5f);
-          tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
-          model_options m;
-          m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = 96, m.layers = 3, m.layer_norm = deep > 0, m.residual = deep > 1;
-          shard_options o;
-          o.host_activations = true, o.far_rows = by_tier;
-          whole_graph const lists(g, edge_direction::in, false);
-          shard_parts const parts(lists.pulled().offsets, n, o, "a test");
-          training_options t;
-          t.evaluate_every = 1;
-          training_question q;
-          q.load.info = g.info(), q.load.row_bytes = width * 4;
-          q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
-          q.shard = {static_cast<double>(n),
-                     static_cast<double>(g.info().edges),
-                     0,
-                     48,
-                     static_cast<double>(part_rows::largest(parts.blocks(0))),
-                     true,
-                     o};
-          training_plan const planned = plan_training(q);
-          gnn_model net({}, m);
-          t.shards = shards_of_threads(o);
-          training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
-          std::uint64_t const before = host_budget().used() - run.bytes();
-          run.next();
-          ASSERT_EQ(planned.host.size(), 1u);
-          EXPECT_NEAR(static_cast<double>(host_budget().used() - run.bytes() - before), static_cast<double>(planned.host[0].bytes), 16384);
-          EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()), 0.05 * static_cast<double>(run.bytes()));
-        }
+        for (bool const by_tier : {false, true})
+          for (bool const far_layers : {false, true}) {
+            SCOPED_TRACE(fmt::format("{} of {} columns{}{}", to_string(kind), width, deep ? deep > 1 ? ", residual" : ", norm" : "",
+                                     by_tier ? ", rows by tier" : "") +
+                         (far_layers ? ", layers in host memory" : ""));
+            std::vector<float> const rows(n * width, 0.5f);
+            tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
+            model_options m;
+            m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = 96, m.layers = 3, m.layer_norm = deep > 0, m.residual = deep > 1;
+            shard_options o;
+            o.host_activations = true, o.far_rows = by_tier, o.host_layers = far_layers;
+            whole_graph const lists(g, edge_direction::in, false);
+            shard_parts const parts(lists.pulled().offsets, n, o, "a test");
+            training_options t;
+            t.evaluate_every = 1;
+            training_question q;
+            q.load.info = g.info(), q.load.row_bytes = width * 4;
+            q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
+            q.shard = {static_cast<double>(n),
+                       static_cast<double>(g.info().edges),
+                       0,
+                       48,
+                       static_cast<double>(part_rows::largest(parts.blocks(0))),
+                       true,
+                       o};
+            training_plan const planned = plan_training(q);
+            gnn_model net({}, m);
+            t.shards = shards_of_threads(o);
+            training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
+            std::uint64_t const before = host_budget().used() - run.bytes();
+            run.next();
+            ASSERT_EQ(planned.host.size(), far_layers ? 2u : 1u);
+            std::uint64_t const in_host = planned.host[0].bytes + (far_layers ? planned.host[1].bytes : 0);
+            EXPECT_NEAR(static_cast<double>(host_budget().used() - run.bytes() - before), static_cast<double>(in_host), 16384);
+            EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()), 0.05 * static_cast<double>(run.bytes()));
+          }
 }
 
 // The plan's extra memory for full-graph evaluation is exact, as counted by the device budget.

@@ -53,7 +53,7 @@ training_options training::impl::placed(gnn_model::parts const& m, training_grou
   o.activations = activation_place::device;
   if (!asked && (!m.x.on_device() || bytes_for(m, on, o, nullptr) <= free)) return o;
   o.activations = activation_place::host;
-  for (bool shard_options::*const less : {&shard_options::far_rows, &shard_options::remote_adjacency}) {
+  for (bool shard_options::*const less : {&shard_options::far_rows, &shard_options::host_layers, &shard_options::remote_adjacency}) {
     shard_options other = how;
     other.*less = true;
     if (std::uint64_t const needed = bytes_for(m, on, o, &how); needed > free && bytes_for(m, on, o, &other) < needed) how = other;
