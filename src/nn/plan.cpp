@@ -131,14 +131,15 @@ training_plan plan_training(training_question const& q) {
         double const taken = first ? (l > 0 ? in : 0) : wide;
         auto const array = [&](int k, double columns) { of_all[k] = std::max(of_all[k], columns); };
         bool const used_again = sage || (m.residual && !m.layer_norm), beside = l > 0 && (first || (last && out > in));
-        array(beside && !m.residual, out);
+        if (m.residual || !layers_far || !last) array(beside && !m.residual, out);  // else scores, on the device
         if (l == 0 && !m.residual && !first) array(out > in, in);
         if (back && !m.residual) array(0, in);
         if (first ? sage : used_again) array(2, first ? out : in);
         if (first || back || !used_again) array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
         if (!first && back) of_block = std::max(of_block, wide);
         if (layers_far) {  // blocks on the device; rows read and written by blocks and by columns
-          of_block = std::max({of_block, in, out}), copies = std::max({copies, block * in, block * out});
+          double const widest_block = std::max(back ? in : 0, out);
+          of_block = std::max(of_block, widest_block), copies = std::max(copies, block * widest_block);
           if (!first && !sage) forward += block * in;
           layers_cross += first ? (l > 0 ? in : 0) + 5 * out : 3 * in + out;
           if (first || back) layers_cross += (last ? 0 : out) + (first ? 3 * out : 3 * in) + wide;

@@ -164,7 +164,8 @@ TEST(training_plan, says_what_shards_then_take) {
     }
 }
 
-// Within 5 % with activations in host memory, and those but for the workspaces of losses.
+// Within 5 % with activations in host memory, and those but for the workspaces of losses. With the least on the device, 5.5 %: blocks are
+// planned with the most that they may grow.
 TEST(training_plan, says_what_activations_in_host_memory_take) {
   if (runs_later({device_kind::cpu, 0})) GTEST_SKIP() << "workspaces of delayed work";
   generate_options how;
@@ -210,7 +211,8 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
             ASSERT_EQ(planned.host.size(), far_layers ? 2u : 1u);
             std::uint64_t const in_host = planned.host[0].bytes + (far_layers ? planned.host[1].bytes : 0);
             EXPECT_NEAR(static_cast<double>(host_budget().used() - run.bytes() - before), static_cast<double>(in_host), 16384);
-            EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()), 0.05 * static_cast<double>(run.bytes()));
+            EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()),
+                        (by_tier && far_layers ? 0.055 : 0.05) * static_cast<double>(run.bytes()));
           }
 }
 
