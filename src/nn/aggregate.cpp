@@ -352,7 +352,7 @@ template <class Real>
 row_block<Real const> relation_edges<Real>::times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
                                                           Real const*& factor) {
   if (!whole_ || !factor) return in;
-  row_block<Real> const to{room(x, scaled_, count * columns, "rows times their factors"), columns};
+  row_block<Real> const to{whole_room(x, scaled_, count * columns, "rows times their factors", x.near()), columns};
   multiply_rows(x, in, to, count, columns, std::exchange(factor, nullptr));
   return {to.data, to.stride};
 }

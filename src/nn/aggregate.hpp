@@ -38,6 +38,14 @@ T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
   return room(x, in, n, what, x.near());
 }
 
+// As room(), with nothing to spare: for sizes of a whole graph, which stay.
+template <class T>
+T* whole_room(executor& x, buffer<T>& in, std::uint64_t n, char const* what, tier where) {
+  n = std::max<std::uint64_t>(n, 1);
+  if (in.size() < n) x.tell_move(), grow(x, in, n, n, what, where);
+  return in.data();
+}
+
 // Copies a host array to the device.
 template <class T>
 buffer<T> bring(executor& x, std::vector<T> const& from, char const* what) {

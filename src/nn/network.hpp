@@ -146,7 +146,10 @@ class network {
   struct norm_of {
     std::uint64_t gain = 0, shift = 0, width = 0;
   };
-  struct layer_of_type {
+  struct rooms {
+    buffer<Real> normed, taken, middle_made, middle, made, out, result_room;
+  };
+  struct layer_of_type : rooms {
     bool used = false;
     std::vector<dense> products;      // one, or GIN's two
     std::vector<std::uint64_t> part;  // by relation: its first column among the inputs; ~0: another type's
@@ -154,8 +157,7 @@ class network {
     norm_of norm, between;       // between GIN's products
     bool product_first = false;  // in the last forward
     bool ended = false;          // the product that finish() goes on from has its ending
-    buffer<Real> normed, taken, middle_made, middle, made, out, result_room;
-    rows_in in;  // of the last forward, and what is aggregated: the same, or normed
+    rows_in in;                  // of the last forward, and what is aggregated: the same, or normed
     rows_in source;
     rows_out result;
   };
@@ -223,6 +225,7 @@ class network {
   void backward_kept(executor& x, pass const& p, rows_out scores);
   template <class F>
   void each_kept(executor& x, pass const& p, F const& f);
+  layer_of_type& take_rooms(std::uint32_t layer);
   tier layers_in(executor& x, pass const& p) const;
   rows_out block_of(executor& x, bool far, buffer<Real>& to, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
   void put_block(executor& x, rows_out rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
@@ -240,6 +243,7 @@ class network {
   std::vector<buffer<Real>> dropped_inputs_;
   std::vector<rows_in> inputs_;
   buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, columns_that_come_, of_block_, all_scores_;
+  std::uint32_t rooms_at_ = 0;            // of a pass with `kept`: the layer that has the workspaces
   bool far_layers_ = false;               // of_rows_ and of_taken_ are in host memory
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn
   column_sums<Real> sums_;

@@ -3,20 +3,11 @@
 // are those of forward() and backward() with the same blocks. Cost: what a layer's first product takes crosses the link once each way (of
 // the first layer, where its product comes first, the table's rows cross instead), and the products of a block are made twice.
 #include <algorithm>
+#include <utility>
 
 #include "nn/network.hpp"
 
 namespace garner {
-
-namespace {
-// As room(), with nothing to spare: the sizes of a whole graph stay.
-template <class Real>
-Real* whole_room(executor& x, buffer<Real>& in, std::uint64_t n, char const* what, tier where) {
-  n = std::max<std::uint64_t>(n, 1);  // a shard without rows takes part all the same
-  if (in.size() < n) x.tell_move(), grow(x, in, n, n, what, where);
-  return in.data();
-}
-}  // namespace
 
 // f(block, its first row, rows, the pass of these alone) for each block.
 template <class Real>
@@ -41,6 +32,14 @@ typename network<Real>::rows_in network<Real>::inputs_of(executor& x, pass const
   rows_out const to{room(x, dropped_inputs_[0], count * shape_.inputs[0], "rows with dropout"), shape_.inputs[0]};
   drop_rows(x, rows, to, count, shape_.inputs[0], drop);
   return {to.data, to.stride};
+}
+
+// Layers take turns with the workspaces of a block.
+template <class Real>
+typename network<Real>::layer_of_type& network<Real>::take_rooms(std::uint32_t l) {
+  std::swap(static_cast<rooms&>(layers_[l][0]), static_cast<rooms&>(layers_[rooms_at_][0]));
+  rooms_at_ = l;
+  return layers_[l][0];
 }
 
 template <class Real>
@@ -104,25 +103,23 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   auto const scores_of_all = [&](std::uint64_t columns) {  // losses read them again and again
     return far ? rows_out{whole_room(x, all_scores_, n * columns, "scores", x.near()), columns} : array(of_rows_[1][0], columns);
   };
-  // Blocks may overwrite the rows that they are made of if they are as wide, or narrower.
-  bool const apart = !s.residual && outputs(0) > s.inputs[0], last_apart = !s.residual && s.layers > 1 && outputs(s.layers - 1) > s.hidden;
-  std::uint64_t widest = s.residual ? s.hidden : 0;
-  for (std::uint32_t l = 0; l < s.layers - last_apart; ++l)
-    if (l == 0 || !product_first(p, l, 0)) widest = std::max(widest, outputs(l));
-  if (!s.residual && !first_comes_first && !apart) widest = std::max(widest, s.inputs[0]);
+  // Rows take the place of those that they are made of, block by block: so all but scores are as far apart as the widest.
+  std::uint64_t widest = s.residual ? s.hidden : first_comes_first ? 0 : s.inputs[0];
+  auto const apart = [&](std::uint32_t l) {  // scores, which losses read again and again, and rows that are used again
+    return l + 1 == s.layers && !s.residual && (far || (sage && l > 0 && product_first(p, l, 0)));
+  };
+  for (std::uint32_t l = 0; l < s.layers; ++l) widest = std::max(widest, apart(l) ? 0 : outputs(l));
   Real* const at = array(of_rows_[0][0], widest).data;
 
-  rows_out here{at, s.residual ? s.hidden : s.inputs[0]};
-  if (!s.residual && !first_comes_first && apart) here = array(of_rows_[1][0], s.inputs[0]);
+  rows_out here{at, widest};
   if (s.residual || (!first_comes_first && !as_they_are))
     each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const rows = inputs_of(x, p, q, first, count);
-      put(s.residual ? encode(x, q, 0, rows, count) : rows, here, first, count, here.stride);
+      put(s.residual ? encode(x, q, 0, rows, count) : rows, here, first, count, width(0, 0));
     });
   for (std::uint32_t l = 0; l < s.layers; ++l) {
-    layer_of_type& of = layers_[l][0];
+    layer_of_type& of = take_rooms(l);
     dense const& first_product = of.products[0];
-    bool const last = l + 1 == s.layers;
     std::uint64_t const in = width(l, 0), out = first_product.out;
     rows_in source{here.data, here.stride};
     if (l == 0 && as_they_are) source = p.inputs[0];
@@ -135,14 +132,13 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
       source = {normed.data, normed.stride};
     }
     of.product_first = product_first(p, l, 0);
-    bool const to_scores = last && !s.residual && (far || last_apart || (l > 0 && of.product_first));
-    rows_out const next = to_scores ? scores_of_all(outputs(l)) : rows_out{at, outputs(l)};
+    rows_out const next = apart(l) ? scores_of_all(outputs(l)) : rows_out{at, l + 1 == s.layers && !s.residual ? outputs(l) : widest};
     if (of.product_first) {
       auto const multiply_part = [&](pass const& q, rows_in rows, std::uint64_t count, std::uint64_t part, Real beta, rows_out to) {
         q.products->product(false, true, count, out, in, Real{1}, rows.data, rows.stride, values_.data() + first_product.weight + part,
                             first_product.in, beta, to.data, to.stride);
       };
-      bool const next_far = far && !to_scores;
+      bool const next_far = far && next.data == at, in_place = next_far || (l > 0 && next.data == here.data);
       auto const rows_of = [&](std::uint64_t first, std::uint64_t count, pass const& q) -> rows_in {
         if (l == 0) return inputs_of(x, p, q, first, count);
         rows_out const rows = block_of(x, far, of_made_, here, first, count, in);
@@ -150,19 +146,20 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
       };
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_in const rows = rows_of(first, count, q);
-        rows_out const made = next_far ? rows_out{room(x, of_block_, count * out, "rows of a block"), out} : rows_out{next.row(first), out};
+        rows_out const there{next.row(first), next.stride},
+            made = in_place ? rows_out{room(x, of_block_, count * out, "rows of a block"), out} : there;
         multiply_part(q, rows, count, of.part[0], 0, made);
-        put_block(x, made, next, first, count, out);
         if (l > 0) keep(l, kept::taken, b, rows, in);
+        put_block(x, made, next, first, count, out);
       });
-      rows_in const products{next.data, out};
+      rows_in const products{next.data, next.stride};
       aggregate_kept(x, p, false, products, next, out, gin ? products : rows_in{});
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_out const made = block_of(x, next_far, of_block_, next, first, count, out);
         if (sage) multiply_part(q, rows_of(first, count, q), count, of.own_part, 1, made);
         if (made_again(l)) keep(l, kept::made, b, {made.data, made.stride}, out);
         rows_out const result = finish_made(x, q, l, {made.data, made.stride}, count);
-        put({result.data, result.stride}, next, first, count, out);
+        put({result.data, result.stride}, next, first, count, outputs(l));
       });
     } else {
       // In place of the rows, where these are not used again.
@@ -185,11 +182,11 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
         if (s.residual && (s.layer_norm || l == 0)) keep(l, kept::in, b, came, in);
         multiply_taken(x, q, l, 0, taken, count);
         rows_out const result = finish(x, q, l, 0, came, count);
-        put({result.data, result.stride}, next, first, count, next.stride);
+        put({result.data, result.stride}, next, first, count, outputs(l));
       });
     }
     here = next;
-    if (p.watch) p.watch("rows", l, 0, {here.data, here.stride}, n, here.stride);
+    if (p.watch) p.watch("rows", l, 0, {here.data, here.stride}, n, outputs(l));
   }
   if (!s.residual) return here;
   rows_out const scores = scores_of_all(s.classes);
@@ -246,7 +243,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     g = of_in;
   }
   for (std::uint32_t l = s.layers; l-- > 0;) {
-    layer_of_type& of = layers_[l][0];
+    layer_of_type& of = take_rooms(l);
     dense const& first_product = of.products[0];
     bool const wanted = l > 0 || s.residual;
     std::uint64_t const in = width(l, 0), out = first_product.out, columns = outputs(l);

@@ -96,6 +96,11 @@ training_plan plan_training(training_question const& q) {
   bool const layers_far = kept_far && q.shard->how.host_layers;
   double layers_cross = 0;  // of host_layers: columns over the link, a step
   double of_all[4] = {}, of_block = 0, kept_far_rows = 0, on_their_way[3] = {};
+  double of_rooms[6] = {};  // numbers of a block, in the workspaces that layers share
+  auto const in_room = [&](int k, double numbers) {
+    if (kept_far) of_rooms[k] = std::max(of_rooms[k], numbers);
+    return kept_far ? 0 : numbers;
+  };
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
   double aggregations = 0, crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: over a step, in one call, of the table
@@ -120,19 +125,20 @@ training_plan plan_training(training_question const& q) {
     for (std::uint32_t t = 0; t < types; ++t) {
       double const in = width(l, t), sources = rows[l][t], targets = rows[l + 1][t], wide = static_cast<double>(s.taken(l, t));
       if (norm) parameters += 2 * hidden, terms = std::max(terms, held(m.residual ? sources : targets) * hidden);
-      if (norm && m.residual) forward += held(sources) * hidden, kept_far_rows += l > 0 ? hidden : 0;
+      if (norm && m.residual) forward += in_room(0, held(sources) * hidden), kept_far_rows += l > 0 ? hidden : 0;
       if (back && !kept_far) sides[l % 2][t] = std::max(sides[l % 2][t], sources * in);
       if (!s.uses(l, t)) continue;
-      forward += held(targets) * out;  // what comes out
-      if (norm && !m.residual) forward += held(targets) * out;
-      if (m.residual) forward += held(targets) * out, copies = std::max(copies, held(targets) * out);
+      forward += in_room(1, held(targets) * out);  // what comes out
+      if (norm && !m.residual) forward += in_room(2, held(targets) * out);
+      if (m.residual) forward += in_room(2, held(targets) * out), copies = std::max(copies, held(targets) * out);
       if (kept_far) {
         bool const again = first && (!last || gin);  // what its first product made is kept too
         double const taken = first ? (l > 0 ? in : 0) : wide;
         auto const array = [&](int k, double columns) { of_all[k] = std::max(of_all[k], columns); };
-        bool const used_again = sage || (m.residual && !m.layer_norm), beside = l > 0 && (first || (last && out > in));
-        if (m.residual || !layers_far || !last) array(beside && !m.residual, out);  // else scores, on the device
-        if (l == 0 && !m.residual && !first) array(out > in, in);
+        bool const used_again = sage || (m.residual && !m.layer_norm), last_apart = sage && l > 0 && first;
+        if (m.residual || !last || !(layers_far || last_apart)) array(0, out);
+        else if (!layers_far) array(1, out);
+        if (l == 0 && !m.residual && !first) array(0, in);
         if (back && !m.residual) array(0, in);
         if (first ? sage : used_again) array(2, first ? out : in);
         if (first || back || !used_again) array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
@@ -140,7 +146,7 @@ training_plan plan_training(training_question const& q) {
         if (layers_far) {  // blocks on the device; rows read and written by blocks and by columns
           double const widest_block = std::max(back ? in : 0, out);
           of_block = std::max(of_block, widest_block), copies = std::max(copies, block * widest_block);
-          if (!first && !sage) forward += block * in;
+          if (!first && !sage) in_room(3, block * in);
           layers_cross += first ? (l > 0 ? in : 0) + 5 * out : 3 * in + out;
           if (first || back) layers_cross += (last ? 0 : out) + (first ? 3 * out : 3 * in) + wide;
         }
@@ -155,13 +161,16 @@ training_plan plan_training(training_question const& q) {
         if (sage) dense(targets, in, out, back);
         else parameters += out;
       } else {
-        if (!kept_far || sage) forward += held(targets) * wide;
+        if (!kept_far || sage) forward += in_room(3, held(targets) * wide);
         if (back && !kept_far) taken_back = std::max(taken_back, targets * wide);
         dense(targets, wide, out, back);
         if (kept_far) flops += 2 * targets * wide * out;  // it is made again
       }
-      if (gin && m.layer_norm) parameters += 2 * out, forward += held(targets) * out, terms = std::max(terms, held(targets) * out);
-      if (gin) dense(targets, out, out, true), forward += held(targets) * out, middle_back = std::max(middle_back, held(targets) * out);
+      if (gin && m.layer_norm)
+        parameters += 2 * out, forward += in_room(4, held(targets) * out), terms = std::max(terms, held(targets) * out);
+      if (gin)
+        dense(targets, out, out, true), forward += in_room(5, held(targets) * out),
+            middle_back = std::max(middle_back, held(targets) * out);
     }
     for (std::size_t r = 0; r < relations.size(); ++r) {  // what is aggregated, forward and (first, or where rows learn) backward
       std::uint32_t const from = s.relations[r].from, to = s.relations[r].to;
@@ -188,8 +197,9 @@ training_plan plan_training(training_question const& q) {
     double& side = sides[layers % 2][s.target];
     forward += held(targets) * classes;
     if (!kept_far) side = std::max(side, targets * hidden);
-    else of_all[1] = std::max(of_all[1], classes);
+    else if (!layers_far) of_all[1] = std::max(of_all[1], classes);
   }
+  forward += std::accumulate(std::begin(of_rooms), std::end(of_rooms), 0.0);
   p.parameters = static_cast<std::uint64_t>(parameters);
   auto const take = [&](char const* what, double bytes, bool at_most = false) {
     if (bytes >= 1) p.near.push_back({what, static_cast<std::uint64_t>(std::llround(bytes)), at_most});
@@ -214,7 +224,8 @@ training_plan plan_training(training_question const& q) {
     if (q.load.where.kind == device_kind::cuda) p.reads.push_back({"activations", 0, 0, 2 * number * n[0] * kept_far_rows});
     if (layers_far && q.load.where.kind == device_kind::cuda) p.reads.push_back({"rows of layers", 0, 0, number * n[0] * layers_cross});
   }
-  take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + seeds * classes + block * of_block));
+  take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + block * of_block) +
+                                  (full ? 1 : room) * number * seeds * classes);
   auto const labels = static_cast<double>(label_bytes(m));
   take("labels and losses", (full ? n[s.target] : q.training + room * seeds) * labels + room * seeds * 20);
   bool const host = q.load.where.kind == device_kind::cpu, device = q.load.where.kind == device_kind::cuda;
@@ -225,7 +236,7 @@ training_plan plan_training(training_question const& q) {
         {"labels and scores of an evaluation",
          evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test}, sizes.vertices[s.target])});
   };
-  take("rows times their factors", room * number * std::accumulate(scaled.begin(), scaled.end(), 0.0));
+  take("rows times their factors", number * std::accumulate(scaled.begin(), scaled.end(), 0.0));
   if (q.shard) {
     training_question::part const& of = *q.shard;
     bool const bulk = of.how.strategy == shard_strategy::bulk, mgg = of.how.strategy == shard_strategy::mgg;

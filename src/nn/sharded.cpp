@@ -278,7 +278,7 @@ float const* of_end(relation_edges<float> const& r, bool back) { return back ? r
 row_block<float const> times(executor& x, row_block<float const> rows, std::uint64_t count, std::uint64_t columns, float const* factors,
                              buffer<float>& to, std::optional<tier> where = {}) {
   if (!factors && !where) return rows;
-  row_block<float> const made{room(x, to, count * columns, "rows times their factors", where.value_or(x.near())), columns};
+  row_block<float> const made{whole_room(x, to, count * columns, "rows times their factors", where.value_or(x.near())), columns};
   if (factors) multiply_rows(x, rows, made, count, columns, factors);
   else drop_rows(x, rows, made, count, columns, {});
   return {made.data, made.stride};

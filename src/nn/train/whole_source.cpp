@@ -16,6 +16,7 @@ void training::impl::graph_source::steps(epoch_report&) {
     x.write(numbers.data(), step_numbers{t.done_steps, a.corrections()});
     p.step_at = &numbers.data()->step, a.known = &numbers.data()->adam;
   }
+  whole_room(x, t.of_scores, rows() * t.m.options.classes, "gradients of scores", x.near());
   run_step([this, p, a, n = rows()] { t.give_step(p, known, n, t.seeds.size(), a); });
   t.step_done();
 }
