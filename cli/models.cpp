@@ -28,12 +28,11 @@ void shard_arguments::add(verb& v, bool trains) {
   if (trains) v.add("--shard-timeout", wait);
   v.add("--activations", activations).among("device host automatic");
 }
-bool shard_arguments::take_less(bool tiers) {
+bool shard_arguments::take_less(int way, bool tiers) {
   if (activations == "device" || strategy == "mgg" || sums == "fast") return false;
-  if (!keeps_in_host()) return host_activations = true;
-  if (!rows) return rows = "tiered", true;
-  if (!std::exchange(host_layers, true)) return true;
-  return tiers && !std::exchange(remote_adjacency, true);
+  if (way == 1) return !rows && (rows = "tiered", true);
+  bool& of = way == 0 ? host_activations : way == 2 ? host_layers : remote_adjacency;
+  return !(way == 0 && keeps_in_host()) && (way < 3 || tiers) && !std::exchange(of, true);
 }
 char const* shard_arguments::instead() const {
   if (!keeps_in_host()) return "keep activations in host memory (--activations host)";

@@ -29,16 +29,19 @@ struct shard_arguments {
   bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
   bool keeps_in_host() const { return host_activations || activations == "host"; }
-  // For --activations automatic, the next way, which takes less device memory: activations in host memory; feature rows by tier too; the
-  // rows of layers in host memory; then adjacency, if `tiers`. False: that was the last.
-  bool take_less(bool tiers);
-  // The first of these ways for which bytes() is at most `allowed`; if none is, that of the fewest.
+  // For --activations automatic, what may take less device memory: 0, activations in host memory; 1, feature rows by tier too; 2, the rows
+  // of layers in host memory; 3, adjacency, if `tiers`. False: that is so already, or is not to be.
+  bool take_less(int way, bool tiers);
+  // The first of these ways, each on top of those before it that helped, for which bytes() is at most `allowed`; if none is, all that
+  // helped.
   template <class Bytes>
   void fit(std::uint64_t allowed, bool tiers, Bytes const& bytes) {
-    std::uint64_t needed = bytes(), fewest = needed;
-    for (shard_arguments best = *this; needed > allowed;) {
-      if (!take_less(tiers)) return void(*this = best);
-      if ((needed = bytes()) < fewest) best = *this, fewest = needed;
+    std::uint64_t fewest = bytes();
+    for (int way = 0; fewest > allowed && way < 4; ++way) {
+      shard_arguments const before = *this;
+      if (!take_less(way, tiers)) continue;
+      if (std::uint64_t const needed = bytes(); needed < fewest || way == 0) fewest = needed;
+      else *this = before;
     }
   }
   char const* instead() const;  // what takes less device memory, in words

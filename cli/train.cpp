@@ -274,7 +274,7 @@ void train_file(cli::train_arguments& a) {
 
   std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
-  std::uint64_t spare = 0;  // of a whole graph's device memory, for rows of the table
+  std::optional<std::uint64_t> spare;  // of a whole graph's device memory, for rows of the table
   if (a.wants_in_lists()) from.want_in_lists();
   if (a.full) {
     training_question q;
@@ -298,9 +298,12 @@ void train_file(cli::train_arguments& a) {
         return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device;
       };
       a.split_into.fit(allowed, chooses, needed);
-      if (a.split_into.rows == "tiered") spare = allowed - std::min(allowed, needed() / 20 * 21);  // plans are within 5 %
+      spare = 0;
+      if (a.split_into.rows == "tiered")  // plans are within 5 %
+        spare = (allowed - std::min(allowed, needed() / 20 * 21 + (16u << 20))) /
+                static_cast<std::uint64_t>(std::count(places.begin(), places.end(), where));
       if (a.split_into.remote_adjacency && chooses) a.tier = "host";
-      if (a.split_into.host_activations) join_ranks(a, places, t);
+      if (a.split_into.keeps_in_host()) join_ranks(a, places, t);
     }
     if (a.split_into.keeps_in_host() && a.split_into.decides()) a.split_into.strategy = "bulk";  // no room to measure others
     if (!t.shards) t.activations = activation_place::device;                                     // all fits
@@ -315,7 +318,7 @@ void train_file(cli::train_arguments& a) {
   row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;
   std::optional<std::uint64_t> kept = a.budget_bytes(rows.rows * rows.row_bytes);
-  if (a.full && on_device && !kept) kept = spare;  // unset, a table takes half of what is free
+  if (!kept) kept = spare;  // unset, a table takes half of what is free
   tiered_options tiers;
   tiers.device = where;
   std::vector<float> scored;

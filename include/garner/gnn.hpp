@@ -183,7 +183,7 @@ struct training_options {
   std::shared_ptr<rank_group> ranks = {};  // null: one rank
   std::uint32_t rank = 0;
   // Full-graph steps without shards. In host memory the bits are those of one shard (shard_options::host_activations, which shards set
-  // themselves), and feature rows and adjacency stay in host memory too where the device is too small for them.
+  // themselves), and feature rows, rows of layers and adjacency stay in host memory too where the device is too small for them.
   activation_place activations = activation_place::automatic;
   // Or shards of the full graph (garner/shards.hpp): each thread trains on one part, with one common gradient. `rank` is the shard's
   // number; calls marked * are collective.

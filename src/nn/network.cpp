@@ -432,7 +432,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
 
 template <class Real>
 row_block<Real> network<Real>::forward(executor& x, pass const& p) {
-  if (p.kept) return forward_kept(x, p);
+  if (place_layers(x, p); p.kept) return forward_kept(x, p);
   auto const& s = shape_;
   for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
     inputs_[t] = p.inputs[t];
@@ -530,14 +530,14 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum = values_.bytes() + gradients_.bytes() + by_block_.bytes() + (far_layers_ ? 0 : of_taken_.bytes()) +
-                      of_middle_.bytes() + of_made_.bytes() + terms_.bytes() + some_columns_.bytes() + columns_that_come_.bytes() +
-                      of_block_.bytes() + all_scores_.bytes();
+  std::uint64_t sum = far_layers_ ? 0 : of_taken_.bytes();
+  for (auto const* b :
+       {&values_, &gradients_, &by_block_, &of_middle_, &of_made_, &terms_, &some_columns_, &columns_that_come_, &of_block_, &all_scores_})
+    sum += b->bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
       for (auto const* b : {&of.normed, &of.taken, &of.middle_made, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
-  for (auto const& end : ends_)
-    for (auto const* b : {&end.encoded, &end.normed, &end.scores}) sum += b->bytes();
+  for (auto const& end : ends_) sum += end.encoded.bytes() + end.normed.bytes() + end.scores.bytes();
   for (auto const& b : dropped_inputs_) sum += b.bytes();
   for (auto const& side : of_rows_)
     for (auto const& b : side) sum += far_layers_ ? 0 : b.bytes();

@@ -90,7 +90,7 @@ class network {
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
     block_workers<Real>* workers = nullptr;  // executors of concurrent blocks; null, and where rows are brought: one after the other
-    // With blocks, of one type: rows that backward() needs are kept in host memory, and the device has one or two arrays of all rows; what
+    // With blocks, of one type: rows that backward() needs are kept in host memory, and the device has one or two arrays of rows of all vertices; what
     // backward() needs besides is made again, block by block. The same bits. Rows may be brought for any model then.
     kept_rows<Real>* kept = nullptr;
     bool host_layers = false;   // with `kept`: these arrays are in host memory, and some columns of them come to the device
@@ -226,6 +226,7 @@ class network {
   template <class F>
   void each_kept(executor& x, pass const& p, F const& f);
   layer_of_type& take_rooms(std::uint32_t layer);
+  void place_layers(executor& x, pass const& p);
   tier layers_in(executor& x, pass const& p) const;
   rows_out block_of(executor& x, bool far, buffer<Real>& to, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
   void put_block(executor& x, rows_out rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);

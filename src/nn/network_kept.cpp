@@ -1,7 +1,8 @@
 // Forward and backward with rows kept in host memory: the device has one array of rows of all vertices, which a layer's aggregation and
-// then its blocks replace (two for GraphSAGE, and with a residual). All but aggregation is of a block at a time. Invariant: the bits
-// are those of forward() and backward() with the same blocks. Cost: what a layer's first product takes crosses the link once each way (of
-// the first layer, where its product comes first, the table's rows cross instead), and the products of a block are made twice.
+// then its blocks replace (two for GraphSAGE, and with a residual; with host_layers these are in host memory too). All but aggregation is
+// of a block at a time. Invariant: the bits are those of forward() and backward() with the same blocks. Cost: what a layer's first product
+// takes crosses the link once each way (of the first layer, where its product comes first, the table's rows cross instead), and the
+// products of a block are made twice.
 #include <algorithm>
 #include <utility>
 
@@ -42,6 +43,16 @@ typename network<Real>::layer_of_type& network<Real>::take_rooms(std::uint32_t l
   return layers_[l][0];
 }
 
+// A model may be trained in one way and then in another.
+template <class Real>
+void network<Real>::place_layers(executor& x, pass const& p) {
+  if (bool const far = p.kept && p.host_layers; far == std::exchange(far_layers_, far)) return;
+  x.tell_move();
+  retire(x, std::exchange(of_taken_, {}));
+  for (auto& side : of_rows_)
+    for (buffer<Real>& rows : side) retire(x, std::exchange(rows, {}));
+}
+
 template <class Real>
 tier network<Real>::layers_in(executor& x, pass const& p) const {
   return p.host_layers ? tier::host : x.near();
@@ -71,7 +82,7 @@ void network<Real>::aggregate_kept(executor& x, pass const& p, bool back, rows_i
     rows_out const there{out.data + c, out.stride};
     rows_out const to = apart ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows", x.near()), w} : there;
     rows_in from{in.data + c, in.stride}, own{self.data ? self.data + c : nullptr, self.stride};
-    if (p.host_layers) {
+    if (p.host_layers && (p.inputs.empty() || in.data != p.inputs[0].data)) {  // the table's are on the device
       rows_out const come{whole_room(x, columns_that_come_, n * most, "some columns of rows", x.near()), w};
       drop_rows(x, from, come, n, w, {});
       if (self.data == in.data) own = {come.data, come.stride};
@@ -93,7 +104,7 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   auto const keep = [&](std::uint32_t l, typename kept::kind of, std::size_t b, rows_in rows, std::uint64_t columns) {
     if (p.training) p.kept->keep({l, of}, b, rows, columns);
   };
-  bool const far = far_layers_ = p.host_layers;
+  bool const far = p.host_layers;
   auto const put = [&](rows_in rows, rows_out to, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
     drop_rows(x, rows, rows_out{to.row(first), to.stride}, count, columns, {});
   };

@@ -141,7 +141,8 @@ training_plan plan_training(training_question const& q) {
         if (l == 0 && !m.residual && !first) array(0, in);
         if (back && !m.residual) array(0, in);
         if (first ? sage : used_again) array(2, first ? out : in);
-        if (first || back || !used_again) array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
+        if (layers_far || first || back || !used_again)
+          array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
         if (!first && back) of_block = std::max(of_block, wide);
         if (layers_far) {  // blocks on the device; rows read and written by blocks and by columns
           double const widest_block = std::max(back ? in : 0, out);
@@ -210,10 +211,8 @@ training_plan plan_training(training_question const& q) {
   take("parameters, their gradients, moments of Adam", parameters * 4 * number);
   double near_columns = std::accumulate(std::begin(of_all), std::end(of_all), 0.0);
   if (layers_far) {
-    double const at_once =
-        std::min(std::max(hidden, static_cast<double>(s.inputs[0])), static_cast<double>(network<float>::columns_at_once));
     p.host.push_back({"rows of layers", static_cast<std::uint64_t>(std::llround(number * n[0] * (of_all[0] + of_all[1] + of_all[2])))});
-    near_columns = 2 * at_once + classes;
+    near_columns = 2 * of_all[3] + classes;
   }
   take("activations of a step", room * number * forward + number * n[0] * near_columns);
   if (kept_far) {

@@ -215,7 +215,7 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
             bytes_of(devices["memory"], "array", "adjacency of a shard"));
   EXPECT_EQ(ran(at, what)["shards"].size(), 0u);
   EXPECT_EQ(at.shell(what + "--devices 0,1 --shards 2").code, 2);  // as the training itself
-  // Less memory: activations in host memory, then rows by tier, then adjacency in host memory.
+  // Less memory: activations in host memory, then rows by tier, rows of layers, adjacency in host memory.
   std::string const wide = "garner plan kron:14 --algorithm train --width 300 --classes 3 --hidden 256 --full --json --device-memory ";
   json const all = ran(at, wide + "1GiB"), some = ran(at, wide + "140MiB"), tiered = ran(at, wide + "90MiB");
   EXPECT_EQ(all["activations"], "device");
@@ -225,7 +225,13 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_LT(some["device_bytes"].get<double>(), 0.7 * all["device_bytes"].get<double>());
   EXPECT_GT(bytes_of(some["memory"], "array", "activations"), 0);
   EXPECT_THAT(at.shell(wide + "140MiB --activations device").err, HasSubstr("or keep activations in host memory (--activations host)"));
-  EXPECT_THAT(at.shell(wide + "70MiB").err, HasSubstr("or use more devices"));
+  // What does not help is left: rows of layers of few columns.
+  std::string const narrow = "garner plan kron:19 --algorithm train --width 300 --classes 3 --hidden 16 --model gcn --norm none --full ";
+  json const few = ran(at, narrow + "--tier host --activations host --shard-features tiered");
+  json const found = ran(at, narrow + fmt::format("--device-memory {}", few["device_bytes"].get<std::uint64_t>()));
+  EXPECT_EQ(found["device_bytes"], few["device_bytes"]);
+  EXPECT_EQ(bytes_of(found["memory"], "array", "rows of layers"), 0);
+  EXPECT_THAT(at.shell(wide + "40MiB").err, HasSubstr("or use more devices"));
   double const both_ways = 2 * bytes_of(some["memory"], "array", "activations");
   EXPECT_EQ(some["training"]["link_bytes"], both_ways);
   EXPECT_GE(some["training"]["epoch_ms"]["12.3"].get<double>(), both_ways / 2 / 12.4e6);

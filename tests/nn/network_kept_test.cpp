@@ -85,7 +85,7 @@ TEST_P(network_kept, learns_the_same_bits_where_blocks_are_empty) {
       for (std::uint32_t const n : {1u, 3u, 16u})
         for (bool const far_rows : {false, true}) {
           shard_options o = of(n);
-          o.host_activations = true, o.far_rows = far_rows;
+          o.host_activations = true, o.far_rows = o.host_layers = far_rows;
           expect_same(s.by(o), near, fmt::format("{} by {}{}", to_string(kind), n, far_rows ? ", rows by tier" : ""));
         }
     }

@@ -90,6 +90,7 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
     for (bool const forward : {true, false}) {
       sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps(0)};
       s.m.layers = 3;
+      if (other_order) s.m.hidden = 2;  // fewer than classes
       // Rows of 1e-30 after layer 1, then weights of 1e30: forward is finite, backward is not. Forward: twice as much.
       auto const scale = [&](sharded_training::shard& mine) {
         auto& [x, o, net] = mine.model->inside();
@@ -111,8 +112,10 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
       EXPECT_THAT(one, HasSubstr(forward ? "the rows behind layer 2 grew beyond" : "the gradient of the rows behind layer 1 grew beyond"));
       EXPECT_THAT(one, HasSubstr("first at vertex "));
       std::string const vertex = one.substr(one.find("first at vertex"), one.find(", where") - one.find("first at vertex"));
-      for (std::uint32_t const n : {1u, 3u}) {
-        auto const threw = s.each(of(n), [&](std::uint32_t, auto& mine, training& its) {
+      for (std::uint32_t const n : {1u, 3u, 101u, 103u}) {  // from 100 on, with activations in host memory
+        shard_options how = of(n % 100);
+        how.host_activations = n > 100;
+        auto const threw = s.each(how, [&](std::uint32_t, auto& mine, training& its) {
           scale(mine);
           its.next();
         });
