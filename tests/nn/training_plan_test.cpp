@@ -164,8 +164,7 @@ TEST(training_plan, says_what_shards_then_take) {
     }
 }
 
-// Within 5 % with activations in host memory, and those but for the workspaces of losses. With the least on the device, 5.5 %: blocks are
-// planned with the most that they may grow.
+// Within 3 % with activations in host memory, but for workspaces of losses, of which some 60 bytes a vertex are not taken here.
 TEST(training_plan, says_what_activations_in_host_memory_take) {
   if (runs_later({device_kind::cpu, 0})) GTEST_SKIP() << "workspaces of delayed work";
   generate_options how;
@@ -185,7 +184,8 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
             std::vector<float> const rows(n * width, 0.5f);
             tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
             model_options m;
-            m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = 96, m.layers = 3, m.layer_norm = deep > 0, m.residual = deep > 1;
+            m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = deep == 1 ? 24 : 96, m.layers = 3, m.layer_norm = deep > 0,
+            m.residual = deep > 1;
             shard_options o;
             o.host_activations = true, o.far_rows = by_tier, o.host_layers = far_layers;
             whole_graph const lists(g, edge_direction::in, false);
@@ -212,7 +212,7 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
             std::uint64_t const in_host = planned.host[0].bytes + (far_layers ? planned.host[1].bytes : 0);
             EXPECT_NEAR(static_cast<double>(host_budget().used() - run.bytes() - before), static_cast<double>(in_host), 16384);
             EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()),
-                        (by_tier && far_layers ? 0.055 : 0.05) * static_cast<double>(run.bytes()));
+                        0.03 * static_cast<double>(run.bytes()) + 60.0 * static_cast<double>(n));
           }
 }
 
