@@ -35,7 +35,7 @@ typename network<Real>::rows_in network<Real>::inputs_of(executor& x, pass const
   return {to.data, to.stride};
 }
 
-// Layers take turns with the workspaces of a block.
+// All layers use the same workspaces of a block.
 template <class Real>
 typename network<Real>::layer_of_type& network<Real>::take_rooms(std::uint32_t l) {
   std::swap(static_cast<rooms&>(layers_[l][0]), static_cast<rooms&>(layers_[rooms_at_][0]));
@@ -114,7 +114,7 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   auto const scores_of_all = [&](std::uint64_t columns) {  // losses read them again and again
     return far ? rows_out{whole_room(x, all_scores_, n * columns, "scores", x.near()), columns} : array(of_rows_[1][0], columns);
   };
-  // Rows take the place of those that they are made of, block by block: so all but scores are as far apart as the widest.
+  // Rows take the place of those that they are made of, block by block: so all but scores have the stride of the widest.
   std::uint64_t widest = s.residual ? s.hidden : first_comes_first ? 0 : s.inputs[0];
   auto const apart = [&](std::uint32_t l) {  // scores, which losses read again and again, and rows that are used again
     return l + 1 == s.layers && !s.residual && (far || (sage && l > 0 && product_first(p, l, 0)));

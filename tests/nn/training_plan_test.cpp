@@ -164,7 +164,7 @@ TEST(training_plan, says_what_shards_then_take) {
     }
 }
 
-// Within 3 % with activations in host memory, but for workspaces of losses, of which some 60 bytes a vertex are not taken here.
+// Within 3 % with activations in host memory, but for workspaces of losses, of which some 60 bytes per vertex are not taken here.
 TEST(training_plan, says_what_activations_in_host_memory_take) {
   if (runs_later({device_kind::cpu, 0})) GTEST_SKIP() << "workspaces of delayed work";
   generate_options how;
