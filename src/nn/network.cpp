@@ -531,8 +531,8 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
   std::uint64_t sum = far_layers_ ? 0 : of_taken_.bytes();
-  for (auto const* b :
-       {&values_, &gradients_, &by_block_, &of_middle_, &of_made_, &terms_, &some_columns_, &columns_that_come_, &of_block_, &all_scores_})
+  for (auto const* b : {&values_, &gradients_, &by_block_, &of_middle_, &of_made_, &terms_, &some_columns_, &columns_that_come_, &of_block_,
+                        &of_panel_, &all_scores_})
     sum += b->bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)

@@ -90,8 +90,8 @@ class network {
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
     block_workers<Real>* workers = nullptr;  // executors of concurrent blocks; null, and where rows are brought: one after the other
-    // With blocks, of one type: rows that backward() needs are kept in host memory, and the device has one or two arrays of rows of all vertices; what
-    // backward() needs besides is made again, block by block. The same bits. Rows may be brought for any model then.
+    // With blocks, of one type: rows that backward() needs are kept in host memory, and the device has one or two arrays of rows of all
+    // vertices; what backward() needs besides is made again, block by block. The same bits. Rows may be brought for any model then.
     kept_rows<Real>* kept = nullptr;
     bool host_layers = false;   // with `kept`: these arrays are in host memory, and some columns of them come to the device
     Real* gradients = nullptr;  // where they go without blocks; null: to gradients()
@@ -227,9 +227,16 @@ class network {
   void each_kept(executor& x, pass const& p, F const& f);
   layer_of_type& take_rooms(std::uint32_t layer);
   void place_layers(executor& x, pass const& p);
-  tier layers_in(executor& x, pass const& p) const;
-  rows_out block_of(executor& x, bool far, buffer<Real>& to, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
-  void put_block(executor& x, rows_out rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
+  static constexpr std::uint64_t panels(std::uint64_t columns) { return (columns + columns_at_once - 1) / columns_at_once; }
+  rows_out all_rows(executor& x, pass const& p, buffer<Real>& in, std::uint64_t columns, char const* what);
+  bool in_panels(Real const* rows) const;
+  template <class F>
+  void each_panel(pass const& p, Real* all, std::uint64_t first, std::uint64_t columns, F const& f);
+  void bring_block(executor& x, pass const& p, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns, rows_out to);
+  rows_out block_of(executor& x, pass const& p, buffer<Real>& to, rows_out all, std::uint64_t first, std::uint64_t count,
+                    std::uint64_t columns);
+  void put_block(executor& x, pass const& p, rows_in rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
+  void watch_all(pass const& p, char const* what, std::uint32_t layer, rows_in rows, std::uint64_t columns);
   void aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self);
   bool made_again(std::uint32_t layer) const;
   rows_out finish_made(executor& x, pass const& p, std::uint32_t layer, rows_in made, std::uint64_t count);
@@ -243,7 +250,7 @@ class network {
   std::vector<ends_of_type> ends_;
   std::vector<buffer<Real>> dropped_inputs_;
   std::vector<rows_in> inputs_;
-  buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, columns_that_come_, of_block_, all_scores_;
+  buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, columns_that_come_, of_block_, of_panel_, all_scores_;
   std::uint32_t rooms_at_ = 0;            // of a pass with `kept`: the layer that has the workspaces
   bool far_layers_ = false;               // of_rows_ and of_taken_ are in host memory
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn

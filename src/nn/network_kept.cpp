@@ -53,44 +53,93 @@ void network<Real>::place_layers(executor& x, pass const& p) {
     for (buffer<Real>& rows : side) retire(x, std::exchange(rows, {}));
 }
 
+// An array of rows of all vertices. In host memory it is in panels: 64 columns of all rows, then the next 64, so that what an aggregation
+// takes crosses the link in one piece, and a block in one piece for each 64 columns.
 template <class Real>
-tier network<Real>::layers_in(executor& x, pass const& p) const {
-  return p.host_layers ? tier::host : x.near();
+typename network<Real>::rows_out network<Real>::all_rows(executor& x, pass const& p, buffer<Real>& in, std::uint64_t columns,
+                                                         char const* what) {
+  std::uint64_t const held = p.host_layers ? panels(columns) * columns_at_once : columns;
+  return {whole_room(x, in, p.rows[0][0] * held, what, p.host_layers ? tier::host : x.near()), columns};
 }
-// Rows of a block of an array, where a product can read and write them; what was written goes back by put_block().
 template <class Real>
-typename network<Real>::rows_out network<Real>::block_of(executor& x, bool far, buffer<Real>& to, rows_out all, std::uint64_t first,
+bool network<Real>::in_panels(Real const* rows) const {
+  return far_layers_ && rows && (rows == of_rows_[0][0].data() || rows == of_rows_[1][0].data() || rows == of_taken_.data());
+}
+// f(rows of a panel of an array, its first column, columns): of `count` rows from `first` on.
+template <class Real>
+template <class F>
+void network<Real>::each_panel(pass const& p, Real* all, std::uint64_t first, std::uint64_t columns, F const& f) {
+  for (std::uint64_t c = 0; c < columns; c += columns_at_once)
+    f(rows_out{all + c * p.rows[0][0] + first * columns_at_once, columns_at_once}, c, std::min(columns_at_once, columns - c));
+}
+
+// Copies the rows of a block to the device, or takes them where they are.
+template <class Real>
+void network<Real>::bring_block(executor& x, pass const& p, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns,
+                                rows_out to) {
+  if (!in_panels(all.data)) return drop_rows(x, rows_in{all.row(first), all.stride}, to, count, columns, {});
+  rows_out const here{room(x, of_panel_, count * columns_at_once, "rows of a block"), columns_at_once};
+  each_panel(p, all.data, first, columns, [&](rows_out there, std::uint64_t c, std::uint64_t w) {
+    x.copy(here.data, there.data, count * columns_at_once * sizeof(Real));
+    drop_rows(x, rows_in{here.data, here.stride}, {to.data + c, to.stride}, count, w, {});
+  });
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::block_of(executor& x, pass const& p, buffer<Real>& to, rows_out all, std::uint64_t first,
                                                          std::uint64_t count, std::uint64_t columns) {
-  rows_out const there{all.row(first), all.stride};
-  if (!far) return there;
+  if (!in_panels(all.data)) return {all.row(first), all.stride};
   rows_out const here{room(x, to, count * columns, "rows of a block"), columns};
-  drop_rows(x, rows_in{there.data, there.stride}, here, count, columns, {});
+  bring_block(x, p, all, first, count, columns, here);
   return here;
 }
 template <class Real>
-void network<Real>::put_block(executor& x, rows_out rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
-  if (rows.data != all.row(first)) drop_rows(x, rows_in{rows.data, rows.stride}, {all.row(first), all.stride}, count, columns, {});
+void network<Real>::put_block(executor& x, pass const& p, rows_in rows, rows_out all, std::uint64_t first, std::uint64_t count,
+                              std::uint64_t columns) {
+  if (!in_panels(all.data)) {
+    if (rows.data != all.row(first)) drop_rows(x, rows, {all.row(first), all.stride}, count, columns, {});
+    return;
+  }
+  rows_out const here{room(x, of_panel_, count * columns_at_once, "rows of a block"), columns_at_once};
+  each_panel(p, all.data, first, columns, [&](rows_out there, std::uint64_t c, std::uint64_t w) {
+    drop_rows(x, rows_in{rows.data + c, rows.stride}, here, count, w, {});
+    x.copy(there.data, here.data, count * columns_at_once * sizeof(Real));
+  });
+}
+template <class Real>
+void network<Real>::watch_all(pass const& p, char const* what, std::uint32_t l, rows_in rows, std::uint64_t columns) {
+  if (!p.watch) return;
+  std::uint64_t const n = p.rows[0][0];
+  if (!in_panels(rows.data)) return p.watch(what, l, 0, rows, n, columns);
+  each_panel(p, const_cast<Real*>(rows.data), 0, columns, [&](rows_out some, std::uint64_t, std::uint64_t w) {
+    p.watch(what, l, 0, {some.data, some.stride}, n, w);
+  });
 }
 
 // Aggregation of some columns at a time, so that rows times their factors, and a copy where `out` is `in` or `self`, are of these alone.
 template <class Real>
 void network<Real>::aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self) {
-  std::uint64_t const n = p.rows[0][0], most = std::min(columns, columns_at_once);
-  bool const apart = p.host_layers || out.data == in.data || out.data == self.data;
+  std::uint64_t const n = p.rows[0][0];
+  bool const comes = in_panels(in.data), goes = in_panels(out.data), own_far = in_panels(self.data);
+  bool const apart = goes || out.data == in.data || out.data == self.data;
+  std::uint64_t const most = comes || goes ? columns_at_once : std::min(columns, columns_at_once), bytes = n * most * sizeof(Real);
+  auto const some_of = [&](rows_in of, bool far, std::uint64_t c) {
+    return far ? rows_in{of.data + c * n, most} : rows_in{of.data + c, of.stride};
+  };
   for (std::uint64_t c = 0; c < columns; c += most) {
     std::uint64_t const w = std::min(most, columns - c);
-    rows_out const there{out.data + c, out.stride};
-    rows_out const to = apart ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows", x.near()), w} : there;
-    rows_in from{in.data + c, in.stride}, own{self.data ? self.data + c : nullptr, self.stride};
-    if (p.host_layers && (p.inputs.empty() || in.data != p.inputs[0].data)) {  // the table's are on the device
-      rows_out const come{whole_room(x, columns_that_come_, n * most, "some columns of rows", x.near()), w};
-      drop_rows(x, from, come, n, w, {});
-      if (self.data == in.data) own = {come.data, come.stride};
-      from = {come.data, come.stride};
+    rows_out const to = apart ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows", x.near()), most}
+                              : rows_out{out.data + c, out.stride};
+    rows_in from = some_of(in, comes, c), own = self.data ? some_of(self, own_far, c) : self;
+    if (comes) {
+      Real* const here = whole_room(x, columns_that_come_, n * most, "some columns of rows", x.near());
+      x.copy(here, from.data, bytes);
+      if (self.data == in.data) own = {here, most};
+      from = {here, most};
     }
     if (back) (*p.edges)[0].backward(x, from, to, n, n, w, own, false);
     else (*p.edges)[0].forward(x, from, to, n, w, own);
-    if (apart) drop_rows(x, {to.data, to.stride}, there, n, w, {});
+    if (goes) x.copy(out.data + c * n, to.data, bytes);
+    else if (apart) drop_rows(x, {to.data, to.stride}, rows_out{out.data + c, out.stride}, n, w, {});
   }
 }
 
@@ -105,12 +154,7 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
     if (p.training) p.kept->keep({l, of}, b, rows, columns);
   };
   bool const far = p.host_layers;
-  auto const put = [&](rows_in rows, rows_out to, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
-    drop_rows(x, rows, rows_out{to.row(first), to.stride}, count, columns, {});
-  };
-  auto const array = [&](buffer<Real>& of, std::uint64_t columns) {
-    return rows_out{whole_room(x, of, n * columns, "rows of a layer", layers_in(x, p)), columns};
-  };
+  auto const array = [&](buffer<Real>& of, std::uint64_t columns) { return all_rows(x, p, of, columns, "rows of a layer"); };
   auto const scores_of_all = [&](std::uint64_t columns) {  // losses read them again and again
     return far ? rows_out{whole_room(x, all_scores_, n * columns, "scores", x.near()), columns} : array(of_rows_[1][0], columns);
   };
@@ -126,7 +170,7 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
   if (s.residual || (!first_comes_first && !as_they_are))
     each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const rows = inputs_of(x, p, q, first, count);
-      put(s.residual ? encode(x, q, 0, rows, count) : rows, here, first, count, width(0, 0));
+      put_block(x, p, s.residual ? encode(x, q, 0, rows, count) : rows, here, first, count, width(0, 0));
     });
   for (std::uint32_t l = 0; l < s.layers; ++l) {
     layer_of_type& of = take_rooms(l);
@@ -137,8 +181,8 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
     if (s.residual && s.layer_norm) {
       rows_out const normed = array(of_rows_[1][0], in);
       each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const&) {
-        rows_out const rows = block_of(x, far, of_block_, here, first, count, in);
-        put(source_of(x, l, 0, {rows.data, rows.stride}, count), normed, first, count, in);
+        rows_out const rows = block_of(x, p, of_block_, here, first, count, in);
+        put_block(x, p, source_of(x, l, 0, {rows.data, rows.stride}, count), normed, first, count, in);
       });
       source = {normed.data, normed.stride};
     }
@@ -149,10 +193,10 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
         q.products->product(false, true, count, out, in, Real{1}, rows.data, rows.stride, values_.data() + first_product.weight + part,
                             first_product.in, beta, to.data, to.stride);
       };
-      bool const next_far = far && next.data == at, in_place = next_far || (l > 0 && next.data == here.data);
+      bool const in_place = in_panels(next.data) || (l > 0 && next.data == here.data);
       auto const rows_of = [&](std::uint64_t first, std::uint64_t count, pass const& q) -> rows_in {
         if (l == 0) return inputs_of(x, p, q, first, count);
-        rows_out const rows = block_of(x, far, of_made_, here, first, count, in);
+        rows_out const rows = block_of(x, p, of_made_, here, first, count, in);
         return {rows.data, rows.stride};
       };
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
@@ -161,16 +205,16 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
             made = in_place ? rows_out{room(x, of_block_, count * out, "rows of a block"), out} : there;
         multiply_part(q, rows, count, of.part[0], 0, made);
         if (l > 0) keep(l, kept::taken, b, rows, in);
-        put_block(x, made, next, first, count, out);
+        put_block(x, p, {made.data, made.stride}, next, first, count, out);
       });
       rows_in const products{next.data, next.stride};
       aggregate_kept(x, p, false, products, next, out, gin ? products : rows_in{});
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        rows_out const made = block_of(x, next_far, of_block_, next, first, count, out);
+        rows_out const made = block_of(x, p, of_block_, next, first, count, out);
         if (sage) multiply_part(q, rows_of(first, count, q), count, of.own_part, 1, made);
         if (made_again(l)) keep(l, kept::made, b, {made.data, made.stride}, out);
         rows_out const result = finish_made(x, q, l, {made.data, made.stride}, count);
-        put({result.data, result.stride}, next, first, count, outputs(l));
+        put_block(x, p, {result.data, result.stride}, next, first, count, outputs(l));
       });
     } else {
       // In place of the rows, where these are not used again.
@@ -178,35 +222,35 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
       rows_out const sums = again ? array(of_taken_, in) : s.residual ? rows_out{of_rows_[1][0].data(), in} : here;
       aggregate_kept(x, p, false, source, sums, in, gin ? source : rows_in{});
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        rows_in const came{here.row(first), here.stride};
-        rows_in taken{sums.row(first), sums.stride};
+        rows_out const before = s.residual ? block_of(x, p, of_made_, here, first, count, in) : rows_out{};
+        rows_in const came{before.data, before.stride};
+        rows_out rows;
         if (sage) {  // and its own row
-          rows_out const both{room(x, of.taken, count * first_product.in, "aggregated rows"), first_product.in};
-          drop_rows(x, taken, {both.data + of.part[0], both.stride}, count, in, {});
-          drop_rows(x, rows_in{source.row(first), source.stride}, {both.data + of.own_part, both.stride}, count, in, {});
-          taken = {both.data, both.stride};
+          rows = {room(x, of.taken, count * first_product.in, "aggregated rows"), first_product.in};
+          bring_block(x, p, sums, first, count, in, {rows.data + of.part[0], rows.stride});
+          bring_block(x, p, {const_cast<Real*>(source.data), source.stride}, first, count, in, {rows.data + of.own_part, rows.stride});
         } else {
-          rows_out const rows = block_of(x, far, of.taken, sums, first, count, in);
-          taken = {rows.data, rows.stride};
+          rows = block_of(x, p, of.taken, sums, first, count, in);
         }
+        rows_in const taken{rows.data, rows.stride};
         keep(l, kept::taken, b, taken, first_product.in);
         if (s.residual && (s.layer_norm || l == 0)) keep(l, kept::in, b, came, in);
         multiply_taken(x, q, l, 0, taken, count);
         rows_out const result = finish(x, q, l, 0, came, count);
-        put({result.data, result.stride}, next, first, count, outputs(l));
+        put_block(x, p, {result.data, result.stride}, next, first, count, outputs(l));
       });
     }
     here = next;
-    if (p.watch) p.watch("rows", l, 0, {here.data, here.stride}, n, outputs(l));
+    watch_all(p, "rows", l, {here.data, here.stride}, outputs(l));
   }
   if (!s.residual) return here;
   rows_out const scores = scores_of_all(s.classes);
   each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-    rows_out const there = block_of(x, far, of_block_, here, first, count, s.hidden);
+    rows_out const there = block_of(x, p, of_block_, here, first, count, s.hidden);
     rows_in const rows{there.data, there.stride};
     keep(s.layers, kept::in, b, rows, s.hidden);
     rows_out const found = scores_of(x, q, rows, count);
-    put({found.data, found.stride}, scores, first, count, s.classes);
+    put_block(x, p, {found.data, found.stride}, scores, first, count, s.classes);
   });
   return scores;
 }
@@ -232,13 +276,12 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
   std::uint64_t const n = p.rows[0][0];
   bool const sage = s.kind == model_kind::sage, gin = s.kind == model_kind::gin;
   auto const of_rows = [&](std::uint32_t side, std::uint64_t columns) {
-    return rows_out{whole_room(x, of_rows_[side][0], n * columns, "gradients of rows", layers_in(x, p)), columns};
+    return all_rows(x, p, of_rows_[side][0], columns, "gradients of rows");
   };
-  bool const far = p.host_layers;
   rows_out g = scores;  // of the rows that come out of a layer
-  auto const g_far = [&] { return far && g.data != scores.data; };
   auto const room_of = [&](buffer<Real>& in, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns) {
-    return far ? rows_out{room(x, in, count * columns, "gradients of a block"), columns} : rows_out{all.row(first), all.stride};
+    return in_panels(all.data) ? rows_out{room(x, in, count * columns, "gradients of a block"), columns}
+                               : rows_out{all.row(first), all.stride};
   };
   if (s.residual) {
     ends_of_type& end = ends_[0];
@@ -249,7 +292,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
       rows_out const to = room_of(of_block_, of_in, first, count, s.hidden);
       multiply_back(x, q, end.last, taken, count, {g.row(first), g.stride}, to);
       if (s.layer_norm) norm_rows_back(x, q, end.norm, rows, count, to);
-      put_block(x, to, of_in, first, count, s.hidden);
+      put_block(x, p, {to.data, to.stride}, of_in, first, count, s.hidden);
     });
     g = of_in;
   }
@@ -258,29 +301,28 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     dense const& first_product = of.products[0];
     bool const wanted = l > 0 || s.residual;
     std::uint64_t const in = width(l, 0), out = first_product.out, columns = outputs(l);
-    if (p.watch) p.watch("gradient", l, 0, {g.data, g.stride}, n, columns);
+    watch_all(p, "gradient", l, {g.data, g.stride}, columns);
     if (of.product_first) {
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         if (made_again(l)) finish_made(x, q, l, p.kept->bring({l, kept::made}, b, out), count);
-        rows_out const here = block_of(x, g_far(), of_block_, g, first, count, columns);
+        rows_out const here = block_of(x, p, of_block_, g, first, count, columns);
         activation_back(x, q, l, 0, here, count);
         rows_out const of_made = second_back(x, q, l, 0, here, count);
         sum_columns(x, q, {of_made.data, of_made.stride}, count, out, first_product.bias);
-        put_block(x, of_made, g, first, count, out);
+        put_block(x, p, {of_made.data, of_made.stride}, g, first, count, out);
       });
       if (l > 0) p.kept->expect({l, kept::taken});
       rows_in const gradient{g.data, g.stride};
-      rows_out const small = sage ? rows_out{whole_room(x, of_taken_, n * out, "gradients of products", layers_in(x, p)), out} : g;
+      rows_out const small = sage ? all_rows(x, p, of_taken_, out, "gradients of products") : g;
       aggregate_kept(x, p, true, gradient, small, out, gin ? gradient : rows_in{});
       rows_out const of_in = wanted ? of_rows(0, in) : rows_out{};
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         rows_in const rows = l == 0 ? inputs_of(x, p, q, first, count) : p.kept->bring({l, kept::taken}, b, in);
         rows_out const to = wanted ? room_of(of_middle_, of_in, first, count, in) : rows_out{};
         block const all{0, count, q.gradients, x, *q.products, sums_};
-        product_back(all, first_product, of.part[0], rows, block_of(x, sage ? far : g_far(), of_made_, small, first, count, out), to,
-                     false);
-        if (sage) product_back(all, first_product, of.own_part, rows, block_of(x, g_far(), of_block_, g, first, count, out), to, true);
-        if (wanted) put_block(x, to, of_in, first, count, in);
+        product_back(all, first_product, of.part[0], rows, block_of(x, p, of_made_, small, first, count, out), to, false);
+        if (sage) product_back(all, first_product, of.own_part, rows, block_of(x, p, of_block_, g, first, count, out), to, true);
+        if (wanted) put_block(x, p, {to.data, to.stride}, of_in, first, count, in);
       });
       g = of_in;
       continue;
@@ -288,25 +330,24 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     // Gradients of aggregated rows replace those of the rows that came out, or, with a residual, have an array of their own; those of the
     // rows that came in replace them in turn. GraphSAGE's are in two arrays: of its own rows, and of aggregated ones.
     rows_out const of_in = wanted ? of_rows(s.residual ? l % 2 : 0, in) : rows_out{};
-    rows_out const of_sums =
-        wanted && sage ? rows_out{whole_room(x, of_taken_, n * in, "gradients of aggregated rows", layers_in(x, p)), in} : of_in;
+    rows_out const of_sums = wanted && sage ? all_rows(x, p, of_taken_, in, "gradients of aggregated rows") : of_in;
     each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
       rows_in const taken = p.kept->bring({l, kept::taken}, b, first_product.in);
       multiply_taken(x, q, l, 0, taken, count);
-      finish(x, q, l, 0, {g.row(first), g.stride}, count);  // the sum with the residual goes unused
-      rows_out here{g.row(first), g.stride};
-      if (s.residual || g_far()) {  // what goes round the layer stays as it is
+      rows_out here = block_of(x, p, of_made_, g, first, count, columns);
+      if (s.residual && !in_panels(g.data)) {  // what goes round the layer stays as it is
         here = {room(x, of_made_, count * columns, "gradients of rows"), columns};
-        drop_rows(x, {g.row(first), g.stride}, here, count, columns, {});
+        bring_block(x, p, g, first, count, columns, here);
       }
+      finish(x, q, l, 0, {here.data, here.stride}, count);  // the sum with the residual goes unused
       activation_back(x, q, l, 0, here, count);
       rows_out const of_made = second_back(x, q, l, 0, here, count);
       std::uint64_t const wide = first_product.in;
       rows_out const of_taken{wanted ? room(x, of_block_, count * wide, "gradients of aggregated rows") : nullptr, wide};
       multiply_back(x, q, first_product, taken, count, of_made, of_taken);
       if (!wanted) return;
-      drop_rows(x, rows_in{of_taken.data + of.part[0], wide}, {of_sums.row(first), of_sums.stride}, count, in, {});
-      if (sage) drop_rows(x, rows_in{of_taken.data + of.own_part, wide}, {of_in.row(first), of_in.stride}, count, in, {});
+      put_block(x, p, {of_taken.data + of.part[0], wide}, of_sums, first, count, in);
+      if (sage) put_block(x, p, {of_taken.data + of.own_part, wide}, of_in, first, count, in);
     });
     if (!wanted) break;
     if (l == 0) p.kept->expect({0, kept::in});
@@ -316,16 +357,18 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     aggregate_kept(x, p, true, {of_sums.data, of_sums.stride}, of_in, in, sage || gin ? own : rows_in{});
     if (s.residual && s.layer_norm)
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-        rows_out const here = block_of(x, far, of_block_, of_in, first, count, in);
+        rows_out const here = block_of(x, p, of_block_, of_in, first, count, in);
         norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b, in), count, here);
-        put_block(x, here, of_in, first, count, in);
+        put_block(x, p, {here.data, here.stride}, of_in, first, count, in);
       });
-    if (s.residual) add_rows(x, {g.data, g.stride}, of_in, n, s.hidden);
+    if (s.residual && in_panels(of_in.data))
+      add_rows(x, {g.data, columns_at_once}, rows_out{of_in.data, columns_at_once}, n * panels(s.hidden), columns_at_once);
+    else if (s.residual) add_rows(x, {g.data, g.stride}, of_in, n, s.hidden);
     g = of_in;
   }
   if (!s.residual) return;
   each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
-    rows_out const here = block_of(x, g_far(), of_block_, g, first, count, s.hidden);
+    rows_out const here = block_of(x, p, of_block_, g, first, count, s.hidden);
     activate_back(x, p.kept->bring({0, kept::in}, b, s.hidden), here, count, s.hidden, true, drop_of(q, s.layers + 1, 0));
     multiply_back(x, q, ends_[0].first, inputs_of(x, p, q, first, count), count, here, {});
   });

@@ -211,8 +211,11 @@ training_plan plan_training(training_question const& q) {
   take("parameters, their gradients, moments of Adam", parameters * 4 * number);
   double near_columns = std::accumulate(std::begin(of_all), std::end(of_all), 0.0);
   if (layers_far) {
-    p.host.push_back({"rows of layers", static_cast<std::uint64_t>(std::llround(number * n[0] * (of_all[0] + of_all[1] + of_all[2])))});
-    near_columns = 2 * of_all[3] + classes;
+    double const panel = static_cast<double>(network<float>::columns_at_once);
+    double columns = 0;
+    for (int k = 0; k < 3; ++k) columns += std::ceil(of_all[k] / panel) * panel;
+    p.host.push_back({"rows of layers", static_cast<std::uint64_t>(std::llround(number * n[0] * columns))});
+    near_columns = 2 * panel + classes, of_block += panel;
   }
   take("activations of a step", room * number * forward + number * n[0] * near_columns);
   if (kept_far) {
