@@ -164,7 +164,8 @@ forward_taken measure_forward(whole_graph const& lists, shard_options const& how
     p.products = &products, p.edges = &relations, p.steady = true;
     p.rows.assign(m.layers + 1, {count});
     p.inputs = {{rows.data(), m.inputs}};
-    p.watch = [&](char const*, std::uint32_t l, std::uint32_t, row_block<float const> made, std::uint64_t, std::uint64_t columns) {
+    p.watch = [&](char const*, std::uint32_t l, std::uint32_t, std::uint64_t, row_block<float const> made, std::uint64_t,
+                  std::uint64_t columns) {
       std::vector<float>& all = rows_of_all[l % 2];
       if (k == 0) all.resize(lists.vertices() * columns);
       threads.barrier(k);

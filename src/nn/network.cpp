@@ -457,7 +457,7 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
       aggregate(x, p, l, t, source);
       rows_out const out = finish(x, p, l, t, in[t], p.rows[l + 1][t]);
       next[t] = {out.data, out.stride};
-      if (p.watch) p.watch("rows", l, t, next[t], p.rows[l + 1][t], outputs(l));
+      if (p.watch) p.watch("rows", l, t, 0, next[t], p.rows[l + 1][t], outputs(l));
     }
     in = std::move(next);
   }
@@ -496,7 +496,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
       if (!of.used || !of_out[t].data) continue;
       std::uint64_t const targets = p.rows[l + 1][t], columns = outputs(l);
       rows_out out = of_out[t];
-      if (p.watch) p.watch("gradient", l, t, {out.data, out.stride}, targets, columns);
+      if (p.watch) p.watch("gradient", l, t, 0, {out.data, out.stride}, targets, columns);
       if (s.residual) {  // what goes round the layer stays as it is
         rows_out const copy{room(x, of_made_, targets * columns, "gradients of rows"), columns};
         drop_rows(x, {out.data, out.stride}, copy, targets, columns, {});

@@ -97,10 +97,10 @@ class network {
     Real* gradients = nullptr;  // where they go without blocks; null: to gradients()
     bool steady = false;        // products of the same sizes come again: the library may plan them
     bool leave_bias = false;    // forward() returns scores without the last bias, for callers that add it in a later pass
-    // Receives the rows of a step: the output of each layer, then, from the last layer down, its gradients. For the search of a number that
-    // is not finite; training steps leave it empty.
-    using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, row_block<Real const> rows,
-                                       std::uint64_t count, std::uint64_t columns)>;
+    // Receives the rows of a step: the output of each layer, then, from the last layer down, its gradients; with `kept` by blocks, of which
+    // `first` is the first row. Rows are contiguous. For the search of a number that is not finite; training steps leave it empty.
+    using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, std::uint64_t first,
+                                       row_block<Real const> rows, std::uint64_t count, std::uint64_t columns)>;
     watcher watch = {};
   };
   // Scores, rows[layers][target] x classes; stay until the next call.
@@ -236,7 +236,7 @@ class network {
   rows_out block_of(executor& x, pass const& p, buffer<Real>& to, rows_out all, std::uint64_t first, std::uint64_t count,
                     std::uint64_t columns);
   void put_block(executor& x, pass const& p, rows_in rows, rows_out all, std::uint64_t first, std::uint64_t count, std::uint64_t columns);
-  void watch_all(pass const& p, char const* what, std::uint32_t layer, rows_in rows, std::uint64_t columns);
+  void watch_blocks(executor& x, pass const& p, char const* what, std::uint32_t layer, rows_out rows, std::uint64_t columns);
   void aggregate_kept(executor& x, pass const& p, bool back, rows_in in, rows_out out, std::uint64_t columns, rows_in self);
   bool made_again(std::uint32_t layer) const;
   rows_out finish_made(executor& x, pass const& p, std::uint32_t layer, rows_in made, std::uint64_t count);

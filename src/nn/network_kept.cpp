@@ -106,12 +106,12 @@ void network<Real>::put_block(executor& x, pass const& p, rows_in rows, rows_out
   });
 }
 template <class Real>
-void network<Real>::watch_all(pass const& p, char const* what, std::uint32_t l, rows_in rows, std::uint64_t columns) {
+void network<Real>::watch_blocks(executor& x, pass const& p, char const* what, std::uint32_t l, rows_out rows, std::uint64_t columns) {
   if (!p.watch) return;
-  std::uint64_t const n = p.rows[0][0];
-  if (!in_panels(rows.data)) return p.watch(what, l, 0, rows, n, columns);
-  each_panel(p, const_cast<Real*>(rows.data), 0, columns, [&](rows_out some, std::uint64_t, std::uint64_t w) {
-    p.watch(what, l, 0, {some.data, some.stride}, n, w);
+  each_kept(x, p, [&](std::size_t, std::uint64_t first, std::uint64_t count, pass const&) {
+    rows_out const here{room(x, of_block_, count * columns, "rows of a block"), columns};
+    bring_block(x, p, rows, first, count, columns, here);
+    p.watch(what, l, 0, first, {here.data, here.stride}, count, columns);
   });
 }
 
@@ -241,7 +241,7 @@ row_block<Real> network<Real>::forward_kept(executor& x, pass const& p) {
       });
     }
     here = next;
-    watch_all(p, "rows", l, {here.data, here.stride}, outputs(l));
+    watch_blocks(x, p, "rows", l, here, outputs(l));
   }
   if (!s.residual) return here;
   rows_out const scores = scores_of_all(s.classes);
@@ -301,7 +301,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
     dense const& first_product = of.products[0];
     bool const wanted = l > 0 || s.residual;
     std::uint64_t const in = width(l, 0), out = first_product.out, columns = outputs(l);
-    watch_all(p, "gradient", l, {g.data, g.stride}, columns);
+    watch_blocks(x, p, "gradient", l, g, columns);
     if (of.product_first) {
       each_kept(x, p, [&](std::size_t b, std::uint64_t first, std::uint64_t count, pass const& q) {
         if (made_again(l)) finish_made(x, q, l, p.kept->bring({l, kept::made}, b, out), count);

@@ -95,6 +95,8 @@ training_plan plan_training(training_question const& q) {
   // Columns: of the arrays of network_kept.cpp, the last of some columns; of gradients of a block; kept; of kept_rows, a kind each.
   bool const layers_far = kept_far && q.shard->how.host_layers;
   double layers_cross = 0;  // of host_layers: columns over the link, a step
+  double const panel = static_cast<double>(network<float>::columns_at_once);
+  auto const padded = [&](double columns) { return std::ceil(columns / panel) * panel; };
   double of_all[4] = {}, of_block = 0, kept_far_rows = 0, on_their_way[3] = {};
   double of_rooms[6] = {};  // numbers of a block, in the workspaces that layers share
   auto const in_room = [&](int k, double numbers) {
@@ -141,15 +143,15 @@ training_plan plan_training(training_question const& q) {
         if (l == 0 && !m.residual && !first) array(0, in);
         if (back && !m.residual) array(0, in);
         if (first ? sage : used_again) array(2, first ? out : in);
-        if (layers_far || first || back || !used_again)
-          array(3, std::min(first ? out : in, static_cast<double>(network<float>::columns_at_once)));
+        if (first || back || !used_again) array(3, std::min(first ? out : in, panel));
         if (!first && back) of_block = std::max(of_block, wide);
         if (layers_far) {  // blocks on the device; rows read and written by blocks and by columns
           double const widest_block = std::max(back ? in : 0, out);
           of_block = std::max(of_block, widest_block), copies = std::max(copies, block * widest_block);
           if (!first && !sage) in_room(3, block * in);
-          layers_cross += first ? (l > 0 ? in : 0) + 5 * out : 3 * in + out;
-          if (first || back) layers_cross += (last ? 0 : out) + (first ? 3 * out : 3 * in) + wide;
+          double const comes = padded(in), goes = padded(out);
+          layers_cross += first ? (l > 0 ? comes : 0) + 5 * goes : 3 * comes + goes;
+          if (first || back) layers_cross += (last ? 0 : goes) + 3 * (first ? goes : comes) + (first || !sage ? comes : 2 * comes);
         }
         auto& widest_taken = on_their_way[kept_rows<float>::taken];
         widest_taken = std::max(widest_taken, taken), kept_far_rows += taken + (again ? out : 0);
@@ -176,15 +178,14 @@ training_plan plan_training(training_question const& q) {
     for (std::size_t r = 0; r < relations.size(); ++r) {  // what is aggregated, forward and (first, or where rows learn) backward
       std::uint32_t const from = s.relations[r].from, to = s.relations[r].to;
       if (!s.uses(l, to)) continue;
-      double const columns = first ? out : width(l, from),
-                   at_once = kept_far ? std::min(columns, static_cast<double>(network<float>::columns_at_once)) : columns;
+      double const columns = first ? out : width(l, from), at_once = kept_far ? std::min(columns, panel) : columns;
       if (full && (gcn || (kept_far && q.shard->how.shards > 1) || (sage && (first || back))))
         scaled[r] = std::max(scaled[r], at_once * n[to]);
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
       // Rows of the table come to a shard once, where they are what is aggregated.
-      bool const constant = q.shard && q.shard->how.strategy == shard_strategy::bulk && l == 0 && !first && !m.residual &&
-                            (!kept_far || columns <= static_cast<double>(network<float>::columns_at_once));
+      bool const constant =
+          q.shard && q.shard->how.strategy == shard_strategy::bulk && l == 0 && !first && !m.residual && (!kept_far || columns <= panel);
       aggregations += (1 + (first || back)) * std::ceil(columns / std::max(at_once, 1.0));
       crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
       if (constant) kept = columns;
@@ -211,11 +212,11 @@ training_plan plan_training(training_question const& q) {
   take("parameters, their gradients, moments of Adam", parameters * 4 * number);
   double near_columns = std::accumulate(std::begin(of_all), std::end(of_all), 0.0);
   if (layers_far) {
-    double const panel = static_cast<double>(network<float>::columns_at_once);
-    double columns = 0;
-    for (int k = 0; k < 3; ++k) columns += std::ceil(of_all[k] / panel) * panel;
+    double const columns = padded(of_all[0]) + padded(of_all[1]) + padded(of_all[2]);
     p.host.push_back({"rows of layers", static_cast<std::uint64_t>(std::llround(number * n[0] * columns))});
-    near_columns = 2 * panel + classes, of_block += panel;
+    bool const one_layer = layers == 1 && !m.residual, at_scores = one_layer && product_first(0) && !sage,
+               as_they_are = one_layer && (product_first(0) || !(q.shard->how.far_rows || (q.dropout && q.input_dropout > 0)));
+    near_columns = (at_scores ? std::min(classes, panel) : panel) + (as_they_are ? 0 : panel) + classes, of_block += panel;
   }
   take("activations of a step", room * number * forward + number * n[0] * near_columns);
   if (kept_far) {

@@ -91,7 +91,7 @@ std::pair<std::vector<float>, std::vector<float>> in_one_piece(gnn_model& model,
   blas products(x, dense_math::f32);
   std::vector<float> rows;
   network<float>::pass p = all.of(net, o.scaling, tables, products);
-  p.watch = [&x = x, &rows, before = o.layers - (o.residual ? 1 : 2)](char const*, std::uint32_t l, std::uint32_t,
+  p.watch = [&x = x, &rows, before = o.layers - (o.residual ? 1 : 2)](char const*, std::uint32_t l, std::uint32_t, std::uint64_t,
                                                                       row_block<float const> made, std::uint64_t n, std::uint64_t columns) {
     if (l == before) rows = host_copy(x, made.data, n * columns);
   };

@@ -175,17 +175,17 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
   std::vector<std::uint8_t> split(n, 1);
   for (std::uint64_t const width : {32u, 160u})
     for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
-      for (int const deep : {0, 1, 2})
+      for (int const deep : {0, 1, 2, 3})
         for (bool const by_tier : {false, true})
           for (bool const far_layers : {false, true}) {
-            SCOPED_TRACE(fmt::format("{} of {} columns{}{}", to_string(kind), width, deep ? deep > 1 ? ", residual" : ", norm" : "",
-                                     by_tier ? ", rows by tier" : "") +
+            constexpr char const* shapes[] = {"", ", norm", ", residual", ", one layer"};
+            SCOPED_TRACE(fmt::format("{} of {} columns{}{}", to_string(kind), width, shapes[deep], by_tier ? ", rows by tier" : "") +
                          (far_layers ? ", layers in host memory" : ""));
             std::vector<float> const rows(n * width, 0.5f);
             tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
             model_options m;
-            m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = deep == 1 ? 24 : 96, m.layers = 3, m.layer_norm = deep > 0,
-            m.residual = deep > 1;
+            m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = deep == 1 ? 24 : 96, m.layers = deep == 3 ? 1 : 3;
+            m.layer_norm = deep == 1 || deep == 2, m.residual = deep == 2;
             shard_options o;
             o.host_activations = true, o.far_rows = by_tier, o.host_layers = far_layers;
             whole_graph const lists(g, edge_direction::in, false);
@@ -214,6 +214,25 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
             EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()),
                         0.03 * static_cast<double>(run.bytes()) + 60.0 * static_cast<double>(n));
           }
+}
+
+// Whole panels cross the link.
+TEST(training_plan, counts_the_columns_of_panels) {
+  training_question q;
+  q.load.info.vertices = 1000, q.load.info.edges = 8000, q.load.row_bytes = 128 * 4, q.load.where = {device_kind::cuda, 0};
+  q.model.kind = model_kind::gcn, q.model.inputs = 128, q.model.classes = 128, q.model.layers = 3;
+  q.training = 1000;
+  shard_options o;
+  o.host_activations = o.host_layers = true;
+  q.shard = {1000, 8000, 0, 48, 50, true, o};
+  auto const crossed = [&](std::uint64_t hidden) {
+    q.model.hidden = hidden;
+    for (read_by_tier const& r : plan_training(q).reads)
+      if (r.what == std::string_view("rows of layers")) return r.far;
+    return 0.0;
+  };
+  EXPECT_EQ(crossed(130), crossed(192));
+  EXPECT_LT(crossed(128), crossed(130));
 }
 
 // The plan's extra memory for full-graph evaluation is exact, as counted by the device budget.

@@ -82,6 +82,22 @@ TEST(training_over_shards, a_number_that_is_none_is_named_and_changes_nothing) {
   EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 3 of row 200"));
 }
 
+// Multiplies the weights of each layer and column of its output.
+template <class F>
+void scale_weights(sharded_training::shard& mine, F const& by) {
+  auto& [x, o, net] = mine.model->inside();
+  for (parameter const& p : net.parameters()) {
+    if (p.name.find("weight") == std::string::npos) continue;
+    for (std::uint64_t r = 0; r < p.rows; ++r) {
+      float* const row = net.values() + p.offset + r * p.stride;
+      std::vector<float> values = host_copy(x, row, p.columns);
+      for (float& v : values) v = static_cast<float>(v * by(p.layer, r));
+      x.copy(row, values.data(), values.size() * sizeof(float));
+    }
+  }
+  x.wait();
+}
+
 // Non-finite rows after a layer, or gradients: layer and vertex are those of undivided training.
 TEST(training_over_shards, where_a_number_is_none_first_is_named) {
   communities const c(240, 3, 8);
@@ -90,20 +106,10 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
     for (bool const forward : {true, false}) {
       sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps(0)};
       s.m.layers = 3;
-      if (other_order) s.m.hidden = 2;  // fewer than classes
+      s.m.hidden = other_order ? 2 : 150;  // fewer than classes; more than one panel of rows in host memory
       // Rows of 1e-30 after layer 1, then weights of 1e30: forward is finite, backward is not. Forward: twice as much.
       auto const scale = [&](sharded_training::shard& mine) {
-        auto& [x, o, net] = mine.model->inside();
-        for (parameter const& p : net.parameters()) {
-          float const by = p.name.find("weight") == std::string::npos ? 1 : p.layer == 0 ? (forward ? 1e20f : 1e-30f) : 1e30f;
-          for (std::uint64_t r = 0; r < p.rows; ++r) {
-            float* const row = net.values() + p.offset + r * p.stride;
-            std::vector<float> values = host_copy(x, row, p.columns);
-            for (float& v : values) v *= by;
-            x.copy(row, values.data(), values.size() * sizeof(float));
-          }
-        }
-        x.wait();
+        scale_weights(mine, [&](std::uint32_t layer, std::uint64_t) { return layer == 0 ? (forward ? 1e20f : 1e-30f) : 1e30f; });
       };
       sharded_training::shard alone;
       training& run = s.begin(alone, 0);
@@ -112,9 +118,10 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
       EXPECT_THAT(one, HasSubstr(forward ? "the rows behind layer 2 grew beyond" : "the gradient of the rows behind layer 1 grew beyond"));
       EXPECT_THAT(one, HasSubstr("first at vertex "));
       std::string const vertex = one.substr(one.find("first at vertex"), one.find(", where") - one.find("first at vertex"));
-      for (std::uint32_t const n : {1u, 3u, 101u, 103u}) {  // from 100 on, with activations in host memory
+      // From 100 on, with activations in host memory, from 200 on with rows of layers there too.
+      for (std::uint32_t const n : {1u, 3u, 101u, 103u, 201u, 203u}) {
         shard_options how = of(n % 100);
-        how.host_activations = n > 100;
+        how.host_activations = n > 100, how.host_layers = n > 200;
         auto const threw = s.each(how, [&](std::uint32_t, auto& mine, training& its) {
           scale(mine);
           its.next();
@@ -128,6 +135,34 @@ TEST(training_over_shards, where_a_number_is_none_first_is_named) {
         EXPECT_EQ(std::set<std::string>(threw.begin(), threw.end()).size(), 1u);
       }
     }
+  }
+}
+
+// Column 100 is not finite for most vertices, the first 64 for few: the first vertex has it in a later panel than others.
+TEST(training_over_shards, of_few_numbers_the_first_is_named_wherever_rows_are) {
+  communities const c(240, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::gcn), {}, whole_graph_steps(0)};
+  s.m.hidden = 150, s.m.layers = 3;
+  auto const scale = [&](sharded_training::shard& mine) {
+    scale_weights(mine, [&](std::uint32_t layer, std::uint64_t column) {
+      return layer == 0 ? 1e20 : layer == 2 ? 1e-20 : column == 100 ? 1e20 : column < 64 ? 1.92e19 : 1e-20;
+    });
+  };
+  sharded_training::shard alone;
+  training& run = s.begin(alone, 0);
+  scale(alone);
+  auto const begins = [](std::string const& said) { return said.substr(0, said.find(", where")); };
+  std::string const one = begins(error_of([&] { run.next(); }));
+  EXPECT_THAT(one, HasSubstr("the rows behind layer 2 grew beyond"));
+  for (std::uint32_t const n : {1u, 3u}) {
+    shard_options how = of(n);
+    how.host_activations = how.host_layers = true;
+    for (std::string const &said : s.each(how, [&](std::uint32_t, auto&mine, training&its) {
+           scale(mine);
+           its.next();
+         }))
+      EXPECT_EQ(begins(said), one) << n;
   }
 }
 

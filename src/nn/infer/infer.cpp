@@ -140,8 +140,9 @@ inference_report infer_types(executor& x, hetero_graph const& g, network<float>&
   whole_pass all(x, g, side, weighted, false);
   network<float>::pass p = all.of(net, scaling, features, products);
   if (take_embeddings)
-    p.watch = [&](char const*, std::uint32_t l, std::uint32_t t, row_block<float const> rows, std::uint64_t count, std::uint64_t) {
-      if (net.shape().gives_embeddings(l, t)) take_embeddings(0, count, rows);
+    p.watch = [&](char const*, std::uint32_t l, std::uint32_t t, std::uint64_t first, row_block<float const> rows, std::uint64_t count,
+                  std::uint64_t) {
+      if (net.shape().gives_embeddings(l, t)) take_embeddings(first, count, rows);
     };
   row_block<float> const scores = net.forward(x, p);
   x.wait();

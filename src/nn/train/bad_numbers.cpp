@@ -51,30 +51,17 @@ void training::impl::graph_source::search_rows(loss_totals const& clean) {
     std::uint32_t layer = 0, type = 0;
     bool forward = false;
   } first;
-  std::uint64_t turn = 0;
-  buffer<float> packed;
-  auto const first_bad_of = [&](row_block<float const> rows, std::uint64_t count, std::uint64_t columns) {
-    if (rows.stride == columns) return first_bad(x, rows.data, count * columns);
-    std::uint64_t const some = std::min<std::uint64_t>(count, 1u << 16);
-    row_block<float> const here{room(x, packed, some * columns, "a search for numbers that are not finite"), columns};
-    for (std::uint64_t at = 0; at < count; at += some) {
-      std::uint64_t const n = std::min(some, count - at);
-      drop_rows(x, {rows.row(at), rows.stride}, here, n, columns, {});
-      if (std::uint64_t const bad = first_bad(x, here.data, n * columns); bad != ~std::uint64_t{0}) return at * columns + bad;
-    }
-    return ~std::uint64_t{0};
-  };
   network<float>::pass p = t.pass_of_step(steady_pass());
   p.step = t.done_steps - 1, p.leave_bias = false;
-  p.watch = [&](char const* what, std::uint32_t layer, std::uint32_t type, row_block<float const> rows, std::uint64_t count,
-                std::uint64_t columns) {
-    ++turn;
+  p.watch = [&](char const* what, std::uint32_t layer, std::uint32_t type, std::uint64_t from, row_block<float const> rows,
+                std::uint64_t count, std::uint64_t columns) {
     if (first.turn != ~std::uint64_t{0} || count == 0) return;
-    std::uint64_t const bad = first_bad_of(rows, count, columns);
+    std::uint64_t const bad = first_bad(x, rows.data, count * columns);
     if (bad == ~std::uint64_t{0}) return;
-    first.turn = turn, first.layer = layer, first.type = type, first.forward = what == std::string_view("rows");
-    first.position = position(bad / columns);
-    first.value = x.read(rows.row(bad / columns) + bad % columns);
+    first.layer = layer, first.type = type, first.forward = what == std::string_view("rows");
+    first.turn = first.forward ? layer : 2 * t.m.options.layers - layer;
+    first.position = position(from + bad / columns);
+    first.value = x.read(rows.data + bad);
   };
   row_block<float> const scores = net.forward(x, p);
   row_block<float> const gradient{room(x, t.of_scores, rows() * t.m.options.classes, "gradients of scores"), t.m.options.classes};
