@@ -248,7 +248,12 @@ std::string_view json_table() {
 = plan train: `garner plan --algorithm train --json`
   algorithm: 'train'
   @plan_load
-  activations: str?; with --full: where they stay until the backward pass, device or host
+  activations: str?; with --full: where they stay until the backward pass, device, host or file
+  scratch: {}?; folder of that file
+    folder: str
+    bytes: int; written per step, and read again
+    written_bytes_per_second read_bytes_per_second: num; measured there
+    ms: num; for both
   shards: {}[]; parts of a training with --full; empty: one part
     first: int; its first node
     nodes edges remote_rows_at_most: num

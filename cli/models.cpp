@@ -26,7 +26,8 @@ void shard_arguments::add(verb& v, bool trains) {
   v.add("--shard-transport", provider);
   v.add("--mgg", mgg);
   if (trains) v.add("--shard-timeout", wait);
-  v.add("--activations", activations).among("device host automatic");
+  v.add("--activations", activations).among("device host file automatic");
+  v.add("--scratch", scratch);
 }
 bool shard_arguments::take_less(int way, bool tiers) {
   if (activations == "device" || strategy == "mgg" || sums == "fast") return false;
@@ -52,6 +53,7 @@ shard_asked shard_arguments::options(std::uint32_t n) const {
   o.compressed_adjacency = packs_lists();
   if (rows && *rows != "local" && *rows != "tiered") fail(errc::usage, "--shard-features {}: use local or tiered", *rows);
   o.far_rows = rows == "tiered", o.host_activations = keeps_in_host(), o.host_layers = host_layers;
+  if (keeps_in_file()) o.scratch = *scratch;
   if (provider) o.provider = parse_shard_provider(*provider);
   if (o.strategy == shard_strategy::mgg) {
     if (sums && o.sums == shard_reduction::deterministic)
@@ -89,6 +91,11 @@ std::vector<execution_device> places_of(std::vector<std::uint32_t> const& device
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
   if (split.activations) parse_activation_place(*split.activations);
+  if (split.scratch && (!full || split.activations == "device" || split.activations == "host"))
+    fail(errc::usage, "--scratch {}: activations go there with --full, by themselves or with --activations file; leave it out",
+         *split.scratch);
+  if (split.activations == "file" && split.scratch.value_or("").empty())
+    fail(errc::usage, "--activations file: name a folder on a disk with room for them, with --scratch");
   if (full && split.shards && !devices.empty()) fail(errc::usage, "--devices excludes --shards; leave --shards out");
   if (n == 0) fail(errc::usage, "--{} 0: use 1 to {}", what, rank_group::most_ranks);
   std::vector<execution_device> all;

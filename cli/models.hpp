@@ -20,29 +20,34 @@ void set_layers(model_options& m, std::string const& norm, bool residual, std::u
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {
   std::optional<std::uint32_t> shards;
-  std::optional<std::string> strategy, sums, balance, wire, lists, rows, provider, activations;
+  std::optional<std::string> strategy, sums, balance, wire, lists, rows, provider, activations, scratch;
   std::vector<std::uint32_t> mgg;
   std::optional<double> wait;
-  bool remote_adjacency = false;                       // as --tier host says of shards on devices
-  bool host_activations = false, host_layers = false;  // as --activations says, or take_less()
+  bool remote_adjacency = false;                                        // as --tier host says of shards on devices
+  bool host_activations = false, host_layers = false, in_file = false;  // as --activations says, or fit()
   void add(verb& v, bool trains);
   bool packs_lists() const { return lists == "compressed"; }
   bool decides() const { return !strategy || *strategy == "auto"; }  // which way is decided by measuring
-  bool keeps_in_host() const { return host_activations || activations == "host"; }
+  bool keeps_in_file() const { return in_file || activations == "file"; }
+  bool keeps_in_host() const { return host_activations || activations == "host" || keeps_in_file(); }  // or in a file
+  char const* activations_are() const { return keeps_in_file() ? "file" : keeps_in_host() ? "host" : "device"; }
   // For --activations automatic, what may take less device memory: 0, activations in host memory; 1, feature rows by tier too; 2, the rows
   // of layers in host memory; 3, adjacency, if `tiers`. False: that is so already, or is not to be.
   bool take_less(int way, bool tiers);
-  // The first of these ways, each on top of those before it that helped, for which bytes() is at most `allowed`; if none is, all that
-  // helped.
+  // The first of these ways, each on top of those before it that helped, for which bytes() fit what is allowed there; if none does, all
+  // that helped. Then activations in a file, if host memory is too short for them and --scratch names a folder.
   template <class Bytes>
-  void fit(std::uint64_t allowed, bool tiers, Bytes const& bytes) {
-    std::uint64_t fewest = bytes();
-    for (int way = 0; fewest > allowed && way < 4; ++way) {
+  void fit(bytes_needed const& allowed, bool on_device, bool tiers, Bytes const& bytes) {
+    auto const in_host = [&](bytes_needed const& all) { return all.host + (on_device ? 0 : all.device); };
+    auto const needed = [&] { return on_device ? bytes().device : in_host(bytes()); };
+    std::uint64_t fewest = needed();
+    for (int way = 0; fewest > (on_device ? allowed.device : allowed.host) && way < 4; ++way) {
       shard_arguments const before = *this;
       if (!take_less(way, tiers)) continue;
-      if (std::uint64_t const needed = bytes(); needed < fewest || way == 0) fewest = needed;
+      if (std::uint64_t const now = needed(); now < fewest || way == 0) fewest = now;
       else *this = before;
     }
+    in_file = scratch && keeps_in_host() && in_host(bytes()) > allowed.host;
   }
   char const* instead() const;  // what takes less device memory, in words
   shard_asked options(std::uint32_t n) const;

@@ -8,6 +8,7 @@
 
 #include "command/job_options.hpp"
 #include "command/link_times.hpp"
+#include "core/scratch_file.hpp"
 #include "features/stored_rows.hpp"
 #include "files/npy.hpp"
 #include "garner/memory.hpp"
@@ -214,6 +215,14 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
         {fmt::format("adjacency of '{} {} {}'", m.edges[r].from, m.edges[r].relation, m.edges[r].to), lists[r].first, lists[r].second});
   if (making) g.lists.push_back({"in-edges, being built", tier::host, making});
   return g;
+}
+
+nlohmann::ordered_json scratch_told(std::string const& folder, std::uint64_t bytes) {
+  scratch_folder there(folder);
+  scratch_rates const rates = measure_scratch(there);
+  double const ms = static_cast<double>(bytes) * (1e3 / rates.written + 1e3 / rates.read);
+  return {
+      {"folder", folder}, {"bytes", bytes}, {"written_bytes_per_second", rates.written}, {"read_bytes_per_second", rates.read}, {"ms", ms}};
 }
 
 }  // namespace garner::cli

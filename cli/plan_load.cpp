@@ -83,7 +83,7 @@ void plan_train_arguments::require_unset(std::string const& job, bool shards_too
         std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
         std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{shards_too && !devices.empty(), "--devices"},
         std::pair{ranks.has_value(), "--ranks"}, std::pair{shards_too && split_into.shards.has_value(), "--shards"},
-        std::pair{split_into.activations.has_value(), "--activations"}})
+        std::pair{split_into.activations.has_value(), "--activations"}, std::pair{split_into.scratch.has_value(), "--scratch"}})
     if (said)
       fail(errc::usage, "{} goes with --algorithm train{}, not {}; leave it out", option,
            shards_too && (option == std::string_view("--devices") || option == std::string_view("--shards"))
@@ -290,17 +290,20 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     if (a.wants_in_lists()) source->want_in_lists();
   }
   auto const is_split = [&] { return train && train->full && (places.size() > 1 || split_into.shards || split_into.keeps_in_host()); };
-  if (source && on_device) {
-    split_into.remote_adjacency = !chooses_tier(tier_said) && parse_tier(tier_said) == tier::host;
-    split_into.fit(device_allowed, chooses_tier(tier_said), [&] {
+  if (source && (on_device || split_into.scratch)) {
+    split_into.remote_adjacency = on_device && !chooses_tier(tier_said) && parse_tier(tier_said) == tier::host;
+    std::uint64_t const there =
+        q.list_bytes + (g.vertices + 1) * 8 + a.host_bytes(a.features, g.tables[0].size.rows * g.tables[0].size.row_bytes);
+    split_into.fit({host_allowed - std::min(host_allowed, there), device_allowed}, on_device, on_device && chooses_tier(tier_said), [&] {
       shard_asked const into = split_into.options(static_cast<std::uint32_t>(places.size()));
-      return whole_bytes(question_of(*train, places, g, device_allowed), is_split() ? &into : nullptr, *source, file, in, places).device;
+      return whole_bytes(question_of(*train, places, g, device_allowed), is_split() ? &into : nullptr, *source, file, in, places);
     });
   }
   bool const split = is_split();
   split_into.remote_adjacency = split && split_into.remote_adjacency;
   if (several && split_into.keeps_in_host())
-    fail(errc::usage, "--activations host: {} may have several types, whose activations stay on the device; leave it out", file);
+    fail(errc::usage, "--activations {}: {} may have several types, whose activations stay on the device; leave it out",
+         *split_into.activations, file);
   if (split && several)
     fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without --shards", places.size(), file);
   if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
@@ -371,7 +374,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   if (learns) {
     for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes * together});
     for (planned_shard const& s : shards)
-      for (load_array const& h : s.plan.host) memory.push_back({h.what, tier::host, h.bytes});
+      for (auto const& [where_to, arrays] : {std::pair{tier::host, &s.plan.host}, std::pair{tier::file, &s.plan.file}})
+        for (load_array const& h : *arrays) memory.push_back({h.what, where_to, h.bytes});
     if (through_host) memory.push_back({"gradients of ranks", tier::host, learns->parameters * 4 * ranks});
     if (learns->evaluation.near_bytes) memory.push_back({"exact evaluation, at most", near, learns->evaluation.near_bytes});
   }
@@ -406,7 +410,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"window", plan.window ? json(plan.window) : json()},
            {"from_offsets", g.from_offsets()},
            {"training_nodes", share},
-           {"activations", learns && train->full ? json(split_into.keeps_in_host() ? "host" : "device") : json()},
+           {"activations", learns && train->full ? json(split_into.activations_are()) : json()},
            {"shards", json::array()},
            {"batches_per_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
            {"nodes_per_batch", plan.vertices},
@@ -456,7 +460,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   both_stages += plan.rows;
   if (learns && train->full && !host) {  // kept activations go and come at once, each their own way
     std::uint64_t one_way = learns->link_bytes > 0 ? static_cast<std::uint64_t>(learns->link_bytes) : 0;
-    for (load_array const& kept : learns->host) one_way -= std::min(one_way, kept.bytes);
+    for (auto const* of : {&learns->host, &learns->file})
+      for (load_array const& kept : *of) one_way -= kept.what == "activations" ? std::min(one_way, kept.bytes) : 0;
     both_stages.requests[3] += one_way / 128;
   }
   if (learns && through_host) both_stages.requests[3] += learns->parameters * 8 / 128;
@@ -480,8 +485,17 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                   {"reads_per_second", a_second ? json(*a_second) : json()},
                   {"ms", drive_ms ? json(*drive_ms) : json()},
                   {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_per_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
+  double scratch_ms = 0;  // a step, of all shards
+  if (learns) all["scratch"] = json();
+  if (split && split_into.keeps_in_file()) {
+    std::uint64_t bytes = 0;
+    for (planned_shard const& s : shards)
+      for (load_array const& kept : s.plan.file) bytes += kept.bytes;
+    all["scratch"] = scratch_told(*split_into.scratch, bytes);
+    scratch_ms = all["scratch"]["ms"];
+  }
   if (learns) {
-    // What a device of a known kind would take; here nothing of it is measured.
+    // What a device of a known kind would take; here nothing of it is measured, but the drive of --scratch.
     auto const steps = static_cast<double>(learns->steps),
                on_it = static_cast<double>(together);  // ranks on one device wait for each other
     double const of_products = on_it * learns->flops / assumed_flops * 1e3, of_rows = on_it * learns->near_bytes / assumed_near_bytes * 1e3;
@@ -490,7 +504,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     for (auto const& [link, ms] : crosses.items()) {
       bool const known = on_device && !ms.is_null();
       double const crossing = known ? ms.get<double>() * steps * on_it : 0, computing = of_products + of_rows;
-      double const reading = drive_ms.value_or(0) * steps * static_cast<double>(ranks);  // all ranks read one drive
+      double const reading = drive_ms.value_or(0) * steps * static_cast<double>(ranks) + scratch_ms * steps;  // all ranks read one drive
       epochs[link] = known ? json(std::max({crossing, computing, reading})) : json();
       bounds[link] = !known                                    ? json()
                      : reading > std::max(crossing, computing) ? json("drive")

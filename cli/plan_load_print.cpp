@@ -27,7 +27,8 @@ void print_plan_of_load(json const& all) {
   say("plan    {}, on {}; adjacency in tier {}, access {}, feature rows of {} B{}\n\n", text(all["algorithm"]), text(all["device"]),
       text(all["tier"]), text(all["access"]), fmt::join(row_bytes, ", "),
       full ? "" : fmt::format(", strategy {}, window {}", text(all["strategy"]), all["window"].get<std::uint64_t>()));
-  if (all["activations"] == "host") say("activations stay in host memory until the backward pass\n\n");
+  if (all["activations"] == "host" || all["activations"] == "file")
+    say("activations stay in {} until the backward pass\n\n", all["activations"] == "host" ? "host memory" : "a file");
   std::size_t width = 46;
   for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
   say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");
@@ -108,6 +109,10 @@ void print_plan_of_load(json const& all) {
     if (!t["gemm_ms"].is_null()) {
       say("  ms, assuming {:.0f} TFLOP/s and {:.1f} TB/s: GEMMs {:.3g}, aggregation {:.3g}\n", assumed_flops / 1e12,
           assumed_near_bytes / 1e12, t["gemm_ms"].get<double>(), t["aggregation_ms"].get<double>());
+      if (json const& drive = all["scratch"]; !drive.is_null())
+        say("  {} written to {} and read again, at {:.2f} and {:.2f} GB/s: {} ms\n", bytes(drive["bytes"]), text(drive["folder"]),
+            drive["written_bytes_per_second"].get<double>() / 1e9, drive["read_bytes_per_second"].get<double>() / 1e9,
+            shown_ms(drive["ms"]));
       for (named_link const& l : named_links)
         say("  with a link of {:>4} GB/s {} ms per epoch, bound by {}\n", l.name, shown_ms(t["epoch_ms"][l.name]),
             text(t["bound_by"][l.name]));

@@ -152,7 +152,8 @@ void train_types(cli::train_arguments& a) {
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<execution_device> const places = a.places();
   if (a.split_into.keeps_in_host())
-    cli::fail(errc::usage, "--activations host: {} may have several types, whose activations stay on the device; leave it out", a.file);
+    cli::fail(errc::usage, "--activations {}: {} may have several types, whose activations stay on the device; leave it out",
+              *a.split_into.activations, a.file);
   if (a.sharded(places.size())) cli::fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   execution_device const where = places[0];
   for (execution_device const p : places) a.budgets.apply(p);
@@ -290,17 +291,18 @@ void train_file(cli::train_arguments& a) {
       if (resume_split(a.resume, before)) a.split_into.shards = 1, all_ranks = join_ranks(a, places, t);
       else if (a.split_into.activations.value_or("automatic") == "automatic") a.split_into.activations = "device";  // as it was begun
     }
-    if (on_device && a.group.empty()) {
-      a.split_into.remote_adjacency = !chooses && parse_tier(a.tier) == tier::host;
-      std::uint64_t const allowed = cli::device_limit(where);
+    if ((on_device || a.split_into.scratch) && a.group.empty()) {
+      a.split_into.remote_adjacency = on_device && !chooses && parse_tier(a.tier) == tier::host;
+      std::uint64_t const there = q.load.list_bytes + (n + 1) * 8 + a.host_bytes(a.features, rows.rows * rows.row_bytes),
+                          free = host_memory_now().free(), allowed = on_device ? cli::device_limit(where) : 0;
       auto const needed = [&] {
         shard_asked const asked = a.split_into.options(all_ranks);
-        return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places).device;
+        return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places);
       };
-      a.split_into.fit(allowed, chooses, needed);
+      a.split_into.fit({free - std::min(free, there), allowed}, on_device, on_device && chooses, needed);
       spare = 0;
       if (a.split_into.rows == "tiered")  // plans are within 5 %
-        spare = (allowed - std::min(allowed, needed() / 20 * 21 + (16u << 20))) /
+        spare = (allowed - std::min(allowed, needed().device / 20 * 21 + (16u << 20))) /
                 static_cast<std::uint64_t>(std::count(places.begin(), places.end(), where));
       if (a.split_into.remote_adjacency && chooses) a.tier = "host";
       if (a.split_into.keeps_in_host()) join_ranks(a, places, t);

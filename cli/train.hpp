@@ -48,6 +48,9 @@ struct train_arguments : cli::load_arguments {
     cli::shard_arguments here = split_into;
     if (full && group.empty() && devices.empty() && !here.shards && !here.keeps_in_host())
       here.refuse_all("goes with shards; add --shards, --devices, --group or --activations host");
+    if (!group.empty() && here.scratch && here.activations != "file")
+      fail(errc::usage, "--scratch {} and --group: each process keeps activations on its device; add --activations file, or leave it out",
+           *here.scratch);
     if (!group.empty() && full) {
       if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
         fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; use --shards {}, or leave it out",

@@ -61,7 +61,9 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                          {"dtype", to_string(o.wire)},
                          {"adjacency", o.compressed_adjacency ? "compressed" : "plain"},
                          {"features", o.far_rows ? "tiered" : "local"},
-                         {"activations", o.host_activations ? "host" : "device"},
+                         {"activations", !o.host_activations ? "device"
+                                         : o.scratch.empty() ? "host"
+                                                             : "file"},
                          {"imbalance", r.imbalance()},
                          {"cut_edges", r.cut()},
                          {"remote_rows", r.remote_rows()},
@@ -70,18 +72,20 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                          {"transport", to_string(over.provider)},
                          {"over", over.about},
                          {"passed_over", over.passed_over}};
-  what.lines.push_back(
-      fmt::format("shards  {}{} on {}{}; strategy {}, features as {}, reduction {}{}{}\n", o.shards, a.group.empty() ? "" : " processes",
-                  fmt::join(at, ", "), a.devices.size() > places.size() ? fmt::format(" (of {} requested)", a.devices.size()) : "",
-                  to_string(o.strategy), to_string(o.wire),
-                  o.strategy == shard_strategy::mgg ? "by atomics"
-                  : o.sums == shard_reduction::fast ? "fast"
-                                                    : "deterministic",
-                  o.compressed_adjacency ? fmt::format(", compressed adjacency{}", o.remote_adjacency ? " in host memory" : "") : "",
-                  fmt::format("{}{}", o.far_rows ? "; input features stay in their tier" : "",
-                              o.host_layers        ? "; activations and rows of layers in host memory"
-                              : o.host_activations ? "; activations in host memory"
-                                                   : "")));
+  what.lines.push_back(fmt::format(
+      "shards  {}{} on {}{}; strategy {}, features as {}, reduction {}{}{}\n", o.shards, a.group.empty() ? "" : " processes",
+      fmt::join(at, ", "), a.devices.size() > places.size() ? fmt::format(" (of {} requested)", a.devices.size()) : "",
+      to_string(o.strategy), to_string(o.wire),
+      o.strategy == shard_strategy::mgg ? "by atomics"
+      : o.sums == shard_reduction::fast ? "fast"
+                                        : "deterministic",
+      o.compressed_adjacency ? fmt::format(", compressed adjacency{}", o.remote_adjacency ? " in host memory" : "") : "",
+      fmt::format("{}{}", o.far_rows ? "; input features stay in their tier" : "",
+                  !o.scratch.empty()
+                      ? fmt::format("; activations in a file in {}{}", o.scratch, o.host_layers ? ", rows of layers in host memory" : "")
+                  : o.host_layers      ? "; activations and rows of layers in host memory"
+                  : o.host_activations ? "; activations in host memory"
+                                       : "")));
   if (o.shards > 1)
     what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
                                      over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));

@@ -43,7 +43,8 @@ constexpr option_row common_rows[] = {
      "GPU memory that caches remote adjacency, as 800MiB (default: a tenth of the edge list, if there is room)"},
     {"--memory-limit", "BYTES", basic, "limit of host memory, as 8GiB (default: what the machine has)"},
     {"--scratch", "FOLDER", basic,
-     "folder on a disk with free space, for sorting a graph that is larger than --memory-limit (default: that of OUT)"},
+     "folder on a disk with free space: for sorting a graph that is larger than --memory-limit (default: that of OUT), or for activations "
+     "of train --full"},
     {"--device-memory", "BYTES", basic, "limit of GPU memory, as 8GiB (default: what is free)"},
 
     // --- how it searches ---
@@ -214,8 +215,8 @@ constexpr option_row common_rows[] = {
      "local: gathered once (default), or tiered: they stay in host memory or a file and are read a block at a time, twice per step; for "
      "models with a GEMM before the aggregation, or with --activations host"},
     {"--activations", "WHERE", basic,
-     "with --full, where activations stay until the backward pass: device, host (memory), or automatic: host if the device is too small "
-     "(with --group: device)"},
+     "with --full, where activations stay until the backward pass: device, host (memory), file (with --scratch), or automatic: host if the "
+     "device is too small, file if host memory is too (with --group: device)"},
     {"--shard-balance", "OF", advanced, "balance shards by edges or vertices (default: edges)"},
     {"--mgg", "PS,DIST,WPB", paper,
      "with --shard-strategy mgg: neighbors per partition, partition pairs per warp, warps per block (default: 16,1,4)"},

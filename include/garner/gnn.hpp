@@ -148,8 +148,9 @@ graph_handle open_graph(std::filesystem::path const& file, open_options const& o
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
 void leave_shards(shard_group& shards, std::uint32_t shard, std::string_view why) noexcept;
 
-// Where full-graph steps keep activations until the backward pass. Automatic: in host memory if the device is too small for all.
-enum class activation_place : std::uint8_t { automatic, device, host };
+// Where full-graph steps keep activations until the backward pass. Automatic: in host memory if the device is too small for all, and in a
+// file if host memory is too small and training_options::scratch names a folder.
+enum class activation_place : std::uint8_t { automatic, device, host, file };
 std::string_view to_string(activation_place place);
 activation_place parse_activation_place(std::string_view text);
 
@@ -182,9 +183,10 @@ struct training_options {
   // collective.
   std::shared_ptr<rank_group> ranks = {};  // null: one rank
   std::uint32_t rank = 0;
-  // Full-graph steps without shards. In host memory the bits are those of one shard (shard_options::host_activations, which shards set
-  // themselves), and feature rows, rows of layers and adjacency stay in host memory too where the device is too small for them.
+  // Full-graph steps without shards. In host memory or a file the bits are those of one shard (shard_options::host_activations, which
+  // shards set themselves), and feature rows, rows of layers and adjacency stay in host memory too where the device is too small for them.
   activation_place activations = activation_place::automatic;
+  std::string scratch = {};  // folder of the file, which has no name
   // Or shards of the full graph (garner/shards.hpp): each thread trains on one part, with one common gradient. `rank` is the shard's
   // number; calls marked * are collective.
   std::shared_ptr<shard_group> shards = {};

@@ -91,6 +91,8 @@ struct shard_options {
   bool host_activations = false;
   // With these: the arrays of rows too. The device has 64 columns of them at a time, which cross the link for each aggregation.
   bool host_layers = false;
+  // With these: the activations are in a file without a name in this folder, on a disk with room for them; empty: in host memory.
+  std::string scratch = {};
   // The type of exchanged rows: f32, or rounded to bf16 or f16 and accumulated in f32 (not for mgg). A single shard rounds nothing.
   element wire = element::f32;
   shard_provider provider = shard_provider::automatic;

@@ -138,7 +138,7 @@ class Training:
 
     @property
     def activations(self) -> str:
-        """where they stay until the backward pass: 'device', or 'host' memory, by activations= or since the device is too small; of whole graphs"""
+        """where they stay until the backward pass: 'device', 'host' memory or a 'file', by activations= or since memory is too small; of whole graphs"""
         return self._run.activations
 
     @property
@@ -182,7 +182,7 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     by default until the validation loss has not fallen for 50 steps and 10 epochs, 1,000 steps and 100 epochs at the most; without a validation
     part 200 steps and 10 epochs.
     options: hidden_channels 64, batch_size 1024, lr 0.01, weight_decay, dropout, input_dropout, norm 'automatic', 'none' or 'layer', residual, scaling
-    'automatic', 'none', 'sum' or 'length', num_classes, weighted, side 'in', seed 1, evaluate_every 1, patience, cuda_graph True, math 'tf32', activations 'automatic' (of one device), 'device' or 'host', device,
+    'automatic', 'none', 'sum' or 'length', num_classes, weighted, side 'in', seed 1, evaluate_every 1, patience, cuda_graph True, math 'tf32', activations 'automatic' (of one device), 'device', 'host' or 'file', scratch: a folder for that file, device,
     prefetch, window, strategy, window_bytes, cache, multiprocessors: as the program's `train` has them
     (docs/reference/options.md).
     devices: several in place of device, as [0, 1] (0 is 'cuda:0') or ["cpu", "cpu"]: each trains on a part of the whole graph (fanouts=None), as

@@ -269,6 +269,9 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("cuda_graph", t.cuda_graph);
   given.take("math", math);
   given.take("activations", activations);
+  nb::object scratch = nb::none();
+  given.take("scratch", scratch);
+  if (!scratch.is_none()) t.scratch = path_of(scratch);
   given.take("device", where);
   given.take("devices", devices);
   given.take("deterministic", deterministic);
@@ -329,7 +332,8 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
         shard_options o;
         o.shards = static_cast<std::uint32_t>(devices.size());
         o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
-        o.host_activations = t.activations == activation_place::host;
+        o.host_activations = t.activations == activation_place::host || t.activations == activation_place::file;
+        o.scratch = t.scratch;
         self->devices = devices;
         auto const decided = std::make_shared<shard_options>(o);
         if (!o.host_activations)  // else memory is too short to measure others

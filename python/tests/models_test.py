@@ -214,6 +214,12 @@ class SeveralDevices(unittest.TestCase):
                 found = garner.train(*given, activations="host", **where, **self.how)
                 self.assertEqual([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], where)
                 self.assertEqual((found.activations, want.activations, alone.activations), ("host", "device", "device"))
+                with tempfile.TemporaryDirectory() as folder:
+                    found = garner.train(*given, activations="file", scratch=pathlib.Path(folder), **where, **self.how)
+                self.assertEqual([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], where)
+                self.assertEqual(found.activations, "file")
+            with self.assertRaisesRegex(garner.UsageError, "set scratch to one on a disk with room"):
+                garner.train(*given, activations="file", **self.how)
             # One device without parts, and parts that add in another order, agree within rounding.
             for found in (alone, garner.train(*given, devices=["cpu", "cpu"], deterministic=False, **self.how)):
                 np.testing.assert_allclose([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], rtol=1e-5)

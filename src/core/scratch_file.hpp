@@ -29,8 +29,15 @@ class scratch_folder {
   std::atomic<std::uint64_t> used_{0}, peak_{0};
 };
 
+// Bytes per second, past the page cache where the file system can.
+struct scratch_rates {
+  double written = 0, read = 0;
+};
+scratch_rates measure_scratch(scratch_folder& in, std::uint64_t bytes = 256u << 20);  // errc::io
+
 class scratch_file {
  public:
+  static constexpr std::uint64_t page = 4096;
   explicit scratch_file(scratch_folder& in);  // errc::io
   ~scratch_file();
   scratch_file(scratch_file const&) = delete;
@@ -39,10 +46,13 @@ class scratch_file {
   void append(void const* data, std::uint64_t bytes);
   void write_at(std::uint64_t at, void const* data, std::uint64_t bytes);  // any thread may, also behind the end
   void read(void* to, std::uint64_t bytes, std::uint64_t at) const;        // any thread may
-  void drop(std::uint64_t at, std::uint64_t bytes);                        // they will not be read again: their disk is given back
+  // Reads and writes go past the page cache, where the file system can: whole pages alone, from and to whole pages of memory.
+  void go_past_page_cache() noexcept { direct(true); }
+  void drop(std::uint64_t at, std::uint64_t bytes);  // they will not be read again: their disk is given back
   std::uint64_t bytes() const { return end_.load(std::memory_order_relaxed); }
 
  private:
+  bool direct(bool on) const noexcept;  // whether that changed
   scratch_folder& in_;
   std::atomic<std::uint64_t> end_{0};
   std::uint64_t dropped_ = 0;

@@ -41,7 +41,7 @@ void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling
   p.rows.assign(net.shape().layers + 1, {count()});
   p.first_row = first(), p.blocks = blocks_;
   if (group_.options().host_activations) {
-    if (!kept_) kept_.emplace(x_, blocks_);
+    if (!kept_) kept_.emplace(x_, blocks_, group_.options().scratch);
     p.kept = &*kept_, p.host_layers = group_.options().host_layers;
   }
   if (group_.options().far_rows) {

@@ -20,7 +20,7 @@ constexpr word_table<dense_math> dense_maths{"dense math '{text}': use {a_or_b}"
 std::string_view to_string(dense_math value) { return dense_maths[value]; }
 dense_math parse_dense_math(std::string_view text) { return dense_maths.parse(text); }
 
-constexpr word_table<activation_place> activation_places{"activations '{text}': use {a_or_b}", {"automatic", "device", "host"}};
+constexpr word_table<activation_place> activation_places{"activations '{text}': use {a_or_b}", {"automatic", "device", "host", "file"}};
 std::string_view to_string(activation_place value) { return activation_places[value]; }
 activation_place parse_activation_place(std::string_view text) { return activation_places.parse(text); }
 

@@ -223,8 +223,15 @@ training_plan plan_training(training_question const& q) {
     double const widest_kept = *std::max_element(std::begin(on_their_way), std::end(on_their_way));
     take("activations on their way",
          2 * room * number * block * (widest_kept + std::accumulate(std::begin(on_their_way), std::end(on_their_way), 0.0)));
-    p.host.push_back({"activations", static_cast<std::uint64_t>(std::llround(number * n[0] * kept_far_rows))});
-    if (q.load.where.kind == device_kind::cuda) p.reads.push_back({"activations", 0, 0, 2 * number * n[0] * kept_far_rows});
+    bool const in_file = !q.shard->how.scratch.empty();
+    double const kept_bytes = number * n[0] * kept_far_rows;
+    (in_file ? p.file : p.host).push_back({"activations", static_cast<std::uint64_t>(std::llround(kept_bytes))});
+    if (in_file)
+      p.host.push_back({"activations on their way to a file",
+                        static_cast<std::uint64_t>(
+                            2 * number * block * (widest_kept + std::accumulate(std::begin(on_their_way), std::end(on_their_way), 0.0)))});
+    if (bool const crosses = q.load.where.kind == device_kind::cuda; crosses || in_file)
+      p.reads.push_back({"activations", 0, 0, crosses ? 2 * kept_bytes : 0, in_file ? 2 * kept_bytes : 0});
     if (layers_far && q.load.where.kind == device_kind::cuda) p.reads.push_back({"rows of layers", 0, 0, number * n[0] * layers_cross});
   }
   take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + of_rows + block * of_block) +

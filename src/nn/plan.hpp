@@ -51,6 +51,7 @@ struct training_plan {
   std::vector<double> rows, edges;  // per step, of all types: before each layer, the last is the output; of each layer
   std::vector<load_array> near;     // besides the loader's
   std::vector<load_array> host;     // in host memory, besides graph and table
+  std::vector<load_array> file;     // in files of shard_options::scratch
   inference_plan evaluation;
   std::uint64_t parameters = 0, steps = 0;  // an epoch
   // Per epoch: operations of GEMM, bytes of rows that aggregation reads and writes on the device, bytes over the link.

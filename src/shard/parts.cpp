@@ -30,6 +30,8 @@ void check_shard_options(shard_asked const& o, std::uint32_t most_shards) {
     fail(errc::usage, "activations in host memory come in blocks of the deterministic reduction; use that reduction{}",
          o.strategy == shard_strategy::mgg ? ", and another strategy than mgg" : "");
   if (o.host_layers && !o.host_activations) fail(errc::usage, "layers in host memory go with activations there; set both");
+  if (!o.scratch.empty() && !o.host_activations)
+    fail(errc::usage, "scratch {}: activations go there where they do not stay on the device; set host_activations too", o.scratch);
   if (o.list_window < 512) fail(errc::usage, "windows of {} edges: use 512 or more", o.list_window);  // a slice
   if (o.compressed_adjacency && o.list_window >= std::uint64_t{1} << 30)
     fail(errc::usage, "windows of {} edges, compressed: use less than 2^30", o.list_window);

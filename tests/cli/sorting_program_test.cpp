@@ -72,7 +72,7 @@ TEST(sorting_program, a_disk_that_is_too_small_is_told_before_it_starts) {
   outcome o = in.garner({"generate", "kron", "k.gnr", "--scale", "31", "--edge-factor", "4096", "--memory-limit", "1GiB"});
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
-  EXPECT_THAT(o.err, HasSubstr("sorting needs about 140737488355328 bytes of disk there and "));
+  EXPECT_THAT(o.err, HasSubstr("the work needs about 140737488355328 bytes of disk there and "));
   EXPECT_THAT(o.err, HasSubstr("name another folder with --scratch"));
   // A disk that fills up during the run, emulated by a file size limit.
   how_to_run how;
@@ -80,7 +80,7 @@ TEST(sorting_program, a_disk_that_is_too_small_is_told_before_it_starts) {
   o = in.garner({"generate", "kron", "k.gnr", "--scale", "18", "--memory-limit", "48MiB"}, how);
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
-  EXPECT_THAT(o.err, HasSubstr("sorting needs about "));
+  EXPECT_THAT(o.err, HasSubstr("the work needs about "));
   EXPECT_THAT(in.names(), UnorderedElementsAre());
 }
 

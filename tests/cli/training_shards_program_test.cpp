@@ -42,6 +42,14 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
     EXPECT_EQ(read_text(at / "m"), first) << more;
   }
   EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --activations host").out, HasSubstr("; activations in host memory"));
+  for (char const* const more : {"--device cpu", "--device simulated --shards 3 --shard-features tiered"}) {
+    json const all = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --activations file --scratch . -o m " + more);
+    EXPECT_EQ(all["shards"]["activations"], "file");
+    EXPECT_EQ(read_text(at / "m"), first) << more;
+  }
+  EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --activations file --scratch .").out,
+              HasSubstr("; activations in a file in ."));
+  EXPECT_EQ(ran(at, "garner train " + files + "--full --epochs 1 --scratch .")["shards"], nullptr);  // there is room
   ran(at, "garner train " + files + "--full --model gcn --epochs 2 --activations host --checkpoint two.ckpt");
   ran(at, "garner train " + files + "--full --model gcn --epochs 3 --resume two.ckpt -o m");  // goes on as one shard
   EXPECT_EQ(read_text(at / "m"), first);
@@ -224,6 +232,15 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_EQ(bytes_of(tiered["memory"], "array", "rows of a shard"), 0);
   EXPECT_LT(some["device_bytes"].get<double>(), 0.7 * all["device_bytes"].get<double>());
   EXPECT_GT(bytes_of(some["memory"], "array", "activations"), 0);
+  // A file for them where host memory is short, too.
+  std::uint64_t const host = some["host_bytes"].get<std::uint64_t>();
+  json const filed = ran(at, wide + fmt::format("140MiB --scratch . --memory-limit {}", host - 1));
+  EXPECT_EQ(filed["activations"], "file");
+  EXPECT_LT(filed["host_bytes"].get<std::uint64_t>(), host - bytes_of(some["memory"], "array", "activations") / 2);
+  EXPECT_EQ(filed["scratch"]["bytes"], bytes_of(some["memory"], "array", "activations"));
+  EXPECT_GE(filed["training"]["epoch_ms"]["51"].get<double>(), filed["scratch"]["ms"].get<double>());
+  EXPECT_EQ(ran(at, wide + fmt::format("140MiB --scratch . --memory-limit {}", host + 1))["activations"], "host");
+  EXPECT_THAT(at.shell(wide + "140MiB --scratch . --activations file").out, HasSubstr("file_bytes"));
   EXPECT_THAT(at.shell(wide + "140MiB --activations device").err, HasSubstr("or keep activations in host memory (--activations host)"));
   // What does not help is left: rows of layers of few columns.
   std::string const narrow = "garner plan kron:19 --algorithm train --width 300 --classes 3 --hidden 16 --model gcn --norm none --full ";
@@ -305,7 +322,11 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   };
   says("--full --shards 0", 2, "--shards 0: use 1 to 16");
   says("--activations host --fanout 5,5", 2, "--activations goes with --full");
-  says("--full --activations hots", 2, "activations 'hots': use automatic, device or host");
+  says("--full --activations hots", 2, "activations 'hots': use automatic, device, host or file");
+  says("--full --activations file", 2, "--activations file: name a folder on a disk with room for them, with --scratch");
+  says("--full --activations host --scratch .", 2, "--scratch .: activations go there");
+  says("--scratch . --fanout 5,5", 2, "--scratch .: activations go there");
+  says("--full --activations file --scratch none", 1, "none: a scratch file cannot be made there: No such file or directory");
   says("--full --shards 2 --activations host --shard-reduction fast", 2, "activations in host memory");
   says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");
   says("--full --group ''", 2, "--group '': use one name");

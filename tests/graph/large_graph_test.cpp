@@ -289,10 +289,10 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   o.sort_bytes = 4096;
   o.scratch = at("none");
   EXPECT_THAT(refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); }),
-              HasSubstr("a file to sort in cannot be made there: No such file or directory; name a folder of yours with --scratch"));
+              HasSubstr("a scratch file cannot be made there: No such file or directory; name a folder of yours with --scratch"));
   scratch_folder there(folder);
   EXPECT_THAT(refusal(errc::io, [&] { there.expect(std::uint64_t{1} << 60); }),
-              HasSubstr("sorting needs about 1152921504606846976 bytes of disk there and "));
+              HasSubstr("the work needs about 1152921504606846976 bytes of disk there and "));
   // A file size limit emulates a full disk.
   ::rlimit was{};
   ::getrlimit(RLIMIT_FSIZE, &was);
@@ -303,8 +303,8 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   std::string const said = refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); });
   ::setrlimit(RLIMIT_FSIZE, &was);
   ::signal(SIGXFSZ, handler);
-  EXPECT_THAT(said, ::testing::AllOf(HasSubstr("a file to sort in cannot be written: File too large; sorting needs about "),
-                                     HasSubstr("ulimit -f")));
+  EXPECT_THAT(
+      said, ::testing::AllOf(HasSubstr("a scratch file cannot be written: File too large; the work needs about "), HasSubstr("ulimit -f")));
   EXPECT_THAT(names(), ::testing::UnorderedElementsAre("g.el"));
 }
 

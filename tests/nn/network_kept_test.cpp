@@ -2,6 +2,8 @@
 // aggregation first, rows of the table near or by tier, any number of shards.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "files/files.hpp"
 #include "nn/shard_training.hpp"
 
@@ -56,8 +58,10 @@ TEST_P(network_kept, learns_the_same_bits) {
     s.seen = [&](int epoch, epoch_report const& r) {
       EXPECT_EQ(r.not_captured, epoch == 1 && runs_later(where()) ? "activations come from host memory, for which the host waits" : "");
     };
+    auto const seen = s.seen;
     for (std::uint32_t const n : {1u, 3u})
       for (bool const far_rows : {false, true}) {
+        s.seen = seen;
         shard_options o = of(n);
         o.host_activations = true, o.far_rows = far_rows;
         o.remote_adjacency = far_rows, o.list_window = 512;
@@ -67,6 +71,10 @@ TEST_P(network_kept, learns_the_same_bits) {
               s.by(o), near,
               fmt::format("{} by {}{}{}", a.name, n, far_rows ? ", rows by tier" : "", host_layers ? ", layers in host memory" : ""));
         }
+        if (far_rows == (n == 1)) continue;
+        s.seen = {};
+        o.host_layers = far_rows, o.scratch = std::filesystem::temp_directory_path().string();
+        expect_same(s.by(o), near, fmt::format("{} by {}, in a file", a.name, n));
       }
   }
 }
@@ -147,6 +155,33 @@ TEST_P(network_kept, of_one_device_gives_the_bits_of_one_shard) {
   s.t.activations = activation_place::host;
   EXPECT_EQ(s.begin(there, 0).options().activations, activation_place::host);
   expect_same(s.finish(there, *there.run), one, "in host memory");
+  s.t.activations = activation_place::file, s.t.scratch = std::filesystem::temp_directory_path().string();
+  sharded_training::shard on_disk;
+  EXPECT_EQ(s.begin(on_disk, 0).options().activations, activation_place::file);
+  expect_same(s.finish(on_disk, *on_disk.run), one, "in a file");
+}
+
+// A host with too little memory for the activations.
+TEST(network_kept, go_to_a_file_where_host_memory_is_too_small) {
+  communities const c(12000, 3, 8);
+  graph_handle const g = c.graph();
+  model_options m = c.model(model_kind::gcn);
+  m.layers = 4, m.hidden = 128;
+  sharded_training s{c, g, m, {device_kind::cpu}, whole_graph_steps()};
+  s.epochs = 1;
+  trained const one = s.by(of(1));
+  s.group = {};
+  s.t.scratch = std::filesystem::temp_directory_path().string();
+  {
+    sharded_training::shard near;
+    EXPECT_EQ(s.begin(near, 0).options().activations, activation_place::device);  // there is room
+  }
+  sharded_training::shard there;
+  std::uint64_t const before = host_budget().limit();
+  host_budget().set_limit(host_budget().used() + 5 * c.vertices * m.hidden * sizeof(float));  // in host memory: 6.5 and more
+  EXPECT_EQ(s.begin(there, 0).options().activations, activation_place::file);
+  expect_same(s.finish(there, *there.run), one, "in a file");
+  host_budget().set_limit(before);
 }
 
 // On a GPU with too little memory for all.
@@ -175,8 +210,16 @@ TEST(network_kept, says_what_does_not_go_together) {
   s.t.activations = activation_place::host, s.t.fanouts = {5, 5};
   sharded_training::shard there;
   EXPECT_THAT(error_of([&] { s.begin(there, 0); }), HasSubstr("full-graph steps"));
-  EXPECT_THAT(error_of([] { parse_activation_place("gpu"); }), HasSubstr("use automatic, device or host"));
+  s.t.activations = activation_place::file;
+  EXPECT_THAT(error_of([&] { s.begin(there, 0); }), HasSubstr("activations in a file, and no folder for it; set scratch"));
+  s.t.scratch = "/tmp";
+  EXPECT_THAT(error_of([&] { s.begin(there, 0); }), HasSubstr("activations in a file are for full-graph steps"));
+  s.t.activations = activation_place::automatic;
+  EXPECT_THAT(error_of([&] { s.begin(there, 0); }), HasSubstr("scratch /tmp: full-graph steps of one device keep activations there"));
+  EXPECT_THAT(error_of([] { parse_activation_place("gpu"); }), HasSubstr("use automatic, device, host or file"));
   shard_options o = of(2, shard_reduction::fast);
+  o.scratch = "/tmp";
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("scratch /tmp: activations go there"));
   o.host_activations = true;
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("activations in host memory"));
 }

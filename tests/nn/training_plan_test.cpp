@@ -28,6 +28,11 @@ void expect_took(training_plan const& p, std::uint64_t charged, bool full) {
   EXPECT_LT(told, (full ? 1.1 : 1.35) * took);
 }
 
+training_question::part part_of(std::uint64_t nodes, std::uint64_t edges, std::uint32_t blocks, std::uint64_t largest,
+                                shard_options const& how) {
+  return {static_cast<double>(nodes), static_cast<double>(edges), 0, blocks, static_cast<double>(largest), false, how};
+}
+
 TEST(training_plan, says_what_a_training_then_takes) {
   for (device_kind const kind : {device_kind::cpu, device_kind::simulated})
     for (generator const of : {generator::kron, generator::uniform}) {
@@ -96,14 +101,12 @@ TEST(training_plan, says_what_shards_then_take) {
   std::vector<float> rows(n * width, 0.5f);
   std::vector<std::int64_t> labels(n, 1);
   std::vector<std::uint8_t> split(n, 1);
+  using enum model_kind;
+  constexpr std::tuple<model_kind, bool, bool> shapes[] = {{gcn, false, false}, {sage, false, false}, {gin, false, false},
+                                                           {gcn, true, false},  {sage, true, false},  {gcn, false, true},
+                                                           {sage, false, true}};
   for (shard_strategy const strategy : {shard_strategy::bulk, shard_strategy::collective, shard_strategy::mgg})
-    for (auto const& [model, by_tier, packed] : {std::tuple{model_kind::gcn, false, false},
-                                                 {model_kind::sage, false, false},
-                                                 {model_kind::gin, false, false},
-                                                 {model_kind::gcn, true, false},
-                                                 {model_kind::sage, true, false},
-                                                 {model_kind::gcn, false, true},
-                                                 {model_kind::sage, false, true}}) {
+    for (auto const& [model, by_tier, packed] : shapes) {
       if ((by_tier || packed) && strategy == shard_strategy::mgg) continue;
       SCOPED_TRACE(std::string(to_string(strategy)) + " " + std::string(to_string(model)) + (by_tier ? " rows by tier" : "") +
                    (packed ? " packed" : ""));
@@ -121,32 +124,24 @@ TEST(training_plan, says_what_shards_then_take) {
       shard_parts const parts(lists.pulled().offsets, n, o, "a test");
       std::vector<std::uint64_t> took(3);
       auto const group = shards_of_threads(o);
-      EXPECT_EQ(on_shards(
-                    3,
-                    [&](std::uint32_t k) {
-                      tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
-                      gnn_model net({}, m);
-                      training_options t;
-                      t.evaluate_every = 0, t.shards = group, t.rank = k;
-                      training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
-                      run.next();
-                      took[k] = run.bytes();
-                    },
-                    [&](std::uint32_t k, std::string const& why) { leave_shards(*group, k, why); }),
-                none_of(3));
+      auto const train = [&](std::uint32_t k) {
+        tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
+        gnn_model net({}, m);
+        training_options t;
+        t.evaluate_every = 0, t.shards = group, t.rank = k;
+        training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
+        run.next();
+        took[k] = run.bytes();
+      };
+      EXPECT_EQ(on_shards(3, train, [&](std::uint32_t k, std::string const& why) { leave_shards(*group, k, why); }), none_of(3));
       for (std::uint32_t k = 0; k < 3; ++k) {
         training_question q;
         q.load.info = g.info();
         q.load.row_bytes = width * 4;
         q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
         shard_report::part const& p = r.parts[k];
-        q.shard = {static_cast<double>(p.vertices),
-                   static_cast<double>(p.edges),
-                   static_cast<double>(p.remote_rows()),
-                   16,
-                   static_cast<double>(part_rows::largest(parts.blocks(k))),
-                   false,
-                   o};
+        q.shard = part_of(p.vertices, p.edges, 16, part_rows::largest(parts.blocks(k)), o);
+        q.shard->remote_rows = static_cast<double>(p.remote_rows());
         std::uint64_t const without = plan_training(q).bytes();
         q.shard_windows = windows;
         training_plan const planned = plan_training(q);
@@ -176,44 +171,42 @@ TEST(training_plan, says_what_activations_in_host_memory_take) {
   for (std::uint64_t const width : {32u, 160u})
     for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
       for (int const deep : {0, 1, 2, 3})
-        for (bool const by_tier : {false, true})
-          for (bool const far_layers : {false, true}) {
-            constexpr char const* shapes[] = {"", ", norm", ", residual", ", one layer"};
-            SCOPED_TRACE(fmt::format("{} of {} columns{}{}", to_string(kind), width, shapes[deep], by_tier ? ", rows by tier" : "") +
-                         (far_layers ? ", layers in host memory" : ""));
-            std::vector<float> const rows(n * width, 0.5f);
-            tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
-            model_options m;
-            m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = deep == 1 ? 24 : 96, m.layers = deep == 3 ? 1 : 3;
-            m.layer_norm = deep == 1 || deep == 2, m.residual = deep == 2;
-            shard_options o;
-            o.host_activations = true, o.far_rows = by_tier, o.host_layers = far_layers;
-            whole_graph const lists(g, edge_direction::in, false);
-            shard_parts const parts(lists.pulled().offsets, n, o, "a test");
-            training_options t;
-            t.evaluate_every = 1;
-            training_question q;
-            q.load.info = g.info(), q.load.row_bytes = width * 4;
-            q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
-            q.shard = {static_cast<double>(n),
-                       static_cast<double>(g.info().edges),
-                       0,
-                       48,
-                       static_cast<double>(part_rows::largest(parts.blocks(0))),
-                       true,
-                       o};
-            training_plan const planned = plan_training(q);
-            gnn_model net({}, m);
-            t.shards = shards_of_threads(o);
-            training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
-            std::uint64_t const before = host_budget().used() - run.bytes();
-            run.next();
-            ASSERT_EQ(planned.host.size(), far_layers ? 2u : 1u);
-            std::uint64_t const in_host = planned.host[0].bytes + (far_layers ? planned.host[1].bytes : 0);
-            EXPECT_NEAR(static_cast<double>(host_budget().used() - run.bytes() - before), static_cast<double>(in_host), 16384);
-            EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()),
-                        0.03 * static_cast<double>(run.bytes()) + 60.0 * static_cast<double>(n));
-          }
+        for (int const where : {0, 1, 2, 3, 5}) {
+          bool const by_tier = where & 1, far_layers = where & 2, in_file = where & 4;
+          constexpr char const* shapes[] = {"", ", norm", ", residual", ", one layer"};
+          SCOPED_TRACE(fmt::format("{} of {} columns{}{}", to_string(kind), width, shapes[deep], by_tier ? ", rows by tier" : "") +
+                       (far_layers ? ", layers in host memory" : "") + (in_file ? ", in a file" : ""));
+          std::vector<float> const rows(n * width, 0.5f);
+          tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
+          model_options m;
+          m.kind = kind, m.inputs = width, m.classes = 24, m.hidden = deep == 1 ? 24 : 96, m.layers = deep == 3 ? 1 : 3;
+          m.layer_norm = deep == 1 || deep == 2, m.residual = deep == 2;
+          shard_options o;
+          o.host_activations = true, o.far_rows = by_tier, o.host_layers = far_layers;
+          if (in_file) o.scratch = std::filesystem::temp_directory_path().string();
+          whole_graph const lists(g, edge_direction::in, false);
+          shard_parts const parts(lists.pulled().offsets, n, o, "a test");
+          training_options t;
+          t.evaluate_every = 1;
+          training_question q;
+          q.load.info = g.info(), q.load.row_bytes = width * 4;
+          q.model = m, q.input_dropout = input_dropout_of(m, 0.5), q.training = static_cast<double>(n);
+          q.shard = part_of(n, g.info().edges, 48, part_rows::largest(parts.blocks(0)), o);
+          q.shard->evaluates = true;
+          training_plan const planned = plan_training(q);
+          gnn_model net({}, m);
+          t.shards = shards_of_threads(o);
+          training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
+          std::uint64_t const before = host_budget().used() - run.bytes();
+          run.next();
+          ASSERT_EQ(planned.host.size(), far_layers ? 2u : 1u);
+          ASSERT_EQ(planned.file.size(), in_file);
+          std::uint64_t const in_host = planned.host[0].bytes + (far_layers ? planned.host[1].bytes : 0);
+          double const held = static_cast<double>(host_budget().used() - run.bytes() - before), pages = in_file ? 8 * 4096 : 0;
+          EXPECT_NEAR(held, static_cast<double>(in_host), 16384 + pages + (in_file ? 0.1 * held : 0));  // the two on their way may differ
+          EXPECT_NEAR(static_cast<double>(planned.bytes()), static_cast<double>(run.bytes()),
+                      0.03 * static_cast<double>(run.bytes()) + 60.0 * static_cast<double>(n));
+        }
 }
 
 // Whole panels cross the link.
@@ -224,7 +217,7 @@ TEST(training_plan, counts_the_columns_of_panels) {
   q.training = 1000;
   shard_options o;
   o.host_activations = o.host_layers = true;
-  q.shard = {1000, 8000, 0, 48, 50, true, o};
+  q.shard = part_of(1000, 8000, 48, 50, o);
   auto const crossed = [&](std::uint64_t hidden) {
     q.model.hidden = hidden;
     for (read_by_tier const& r : plan_training(q).reads)

@@ -31,6 +31,7 @@ of_garner = {
              "plan g.gnr --algorithm load --width 4", "plan g.gnr --algorithm load --width 4 --device cuda --feature-cache 10%",
              "plan h.json --algorithm load --device cpu", "plan g.gnr --algorithm load --features x.gnt --feature-tier file --drive-reads 9000",
              "plan g.gnr --algorithm train --width 4 --classes 3", "plan g.gnr --algorithm train --width 4 --classes 3 --device cpu --full --shards 2",
+             "plan g.gnr --algorithm train --width 4 --classes 3 --device cpu --full --activations file --scratch .",
              "plan h.json --algorithm train --device cpu"],
     "score": ["score g.gnr", "score d.gnr --device simulated", "score d.gnr --by sampled"],
     "sample": ["sample g.gnr", "sample g.gnr --device simulated", "sample d.gnr --verify --train 10%"],

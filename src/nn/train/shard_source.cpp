@@ -96,7 +96,8 @@ struct training::impl::shard_source final : graph_source {
       r.captured = step->parts();
       t.tell_refused(r, step->refused().empty() ? evaluated->refused() : step->refused());
     } else if (t.o.cuda_graph && x.asynchronous()) {
-      t.tell_refused(r, group.options().host_activations ? "activations come from host memory, for which the host waits"
+      t.tell_refused(r, !group.options().scratch.empty()   ? "activations come from a file, for which the host waits"
+                        : group.options().host_activations ? "activations come from host memory, for which the host waits"
                         : group.options().far_rows
                             ? "rows come by tier, for which the host waits"
                             : fmt::format("rows of other shards come over {}, for which the host waits", group.link(t.o.rank).about));
