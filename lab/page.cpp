@@ -17,7 +17,7 @@ void bench_files::add(std::string const& text, std::string const& name) {
   };
   if (is_course(all)) trainings.push_back({name, course_in(all, name)});
   else if (!taken(tierings) && !taken(gathers) && !taken(loads) && !taken(trainings) && !taken(storages) && !taken(shards) &&
-           !taken(accuracies) && !taken(users) && !taken(runs))
+           !taken(accuracies) && !taken(users) && !taken(wholes) && !taken(runs))
     no_bench_file(text, name);
 }
 
@@ -62,6 +62,10 @@ opening opening_of(bench_files const& f) {
       {!f.accuracies.empty(), "accuracy",
        "<h1>Garner: accuracy with and without sampling, measured</h1>\n<p>Trainings on real graphs, whole, over shards and by "
        "mini-batches, by <code>tools/measure_sampling</code>: table 5 of the MGG paper.</p>"},
+      {!f.wholes.empty(), "whole graphs",
+       "<h1>Garner: whole graphs larger than the GPU, measured</h1>\n<p>Full-graph training with activations on the GPU, in host memory "
+       "and "
+       "in a file, by <code>tools/measure_whole_graph</code>, which compared the losses of all, bit for bit.</p>"},
   };
   auto const at = std::find_if(std::begin(all), std::end(all), [](opening const& o) { return o.has; });
   return at == std::end(all) ? all[3] : *at;
@@ -83,7 +87,7 @@ std::string page_of(bench_files const& files) {
   std::vector<named<run_file>> const runs = joined(files.runs);
   for (std::size_t i = 0; i < runs.size(); ++i) out += section_of(runs[i], runs.size() > 1 ? fmt::format("Run {}: ", i + 1) : "");
   add(files.tierings), add(files.gathers), add(files.loads), add(files.trainings);
-  add(files.storages), add(files.shards), add(files.accuracies);
+  add(files.storages), add(files.shards), add(files.accuracies), add(files.wholes);
   return out + "</main>\n</body>\n</html>\n";
 }
 

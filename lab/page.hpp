@@ -14,6 +14,7 @@
 #include "lab/tiering_file.hpp"
 #include "lab/train_file.hpp"
 #include "lab/users_file.hpp"
+#include "lab/whole_file.hpp"
 
 namespace garner::lab {
 
@@ -34,6 +35,7 @@ struct bench_files {
   std::vector<named<storage_file>> storages = {};     // garner-lab storage: the GIDS paper
   std::vector<named<shards_file>> shards = {};        // garner-lab shards: the MGG paper
   std::vector<named<accuracy_file>> accuracies = {};  // tools/measure_sampling
+  std::vector<named<whole_file>> wholes = {};         // tools/measure_whole_graph
 
   void add(std::string const& text, std::string const& name);  // errc::input begins with `name` and names the problem
 };
@@ -48,6 +50,7 @@ std::string section_of(named<train_file> const& run);
 std::string section_of(named<storage_file> const& run);
 std::string section_of(named<shards_file> const& run);
 std::string section_of(named<accuracy_file> const& run);
+std::string section_of(named<whole_file> const& run);
 std::vector<named<run_file>> joined(std::vector<named<run_file>> const& runs);  // those of one setting
 
 }  // namespace garner::lab

@@ -294,6 +294,28 @@ def walks(w):
     return tally.close()
 
 
+@case("torch.aggregate over the whole graph, rows and adjacency in host memory")
+def aggregated(w):
+    tally, torch, columns = Tally(w), w.torch, 80
+    graph = w.opened()
+    part = w.garner.torch.shard(graph, deterministic=True, adjacency="host", device=w.device)
+    rows, gradients = (torch.randint(0, 8, (nodes, columns), dtype=torch.float32) for _ in range(2))  # whose sums are exact
+    rows.requires_grad_()
+    if not gpu:
+        part.device = torch.device("cuda")  # as if it were on one
+    sums = w.garner.torch.aggregate(rows, part, "sum")
+    sums.backward(gradients)
+    edges = w.edges  # undirected: the same back
+    for column in (0, 63, 64, columns - 1):
+        for found, given in ((sums, rows.detach()), (rows.grad, gradients)):
+            there = given[:, column].to(w.device, torch.float64)
+            expected = torch.zeros_like(there).index_add_(0, edges.keys // nodes, there[edges.keys % nodes])
+            tally.wrong[0] += (found[:, column].detach().to(w.device, torch.float64) != expected).sum()
+            tally.rows += nodes
+    tally.batches += 1
+    return tally.close()
+
+
 @case("two GPUs, threads, rows on both")
 def two_threads(w):
     import concurrent.futures

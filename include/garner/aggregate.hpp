@@ -129,6 +129,9 @@ class shard_aggregation {
   // needs no remote row, finish() the rest. in, brought, out: memory that the device reads.
   void begin(aggregation how, bool back, float const* in, float* out, std::uint64_t columns, stream_ref stream = {});
   void finish(aggregation how, bool back, float const* in, float const* brought, float* out, std::uint64_t columns, stream_ref stream = {});
+  // Both, of the one part of a graph, with rows in host memory that the device need not have room for: it takes 64 columns of them at a
+  // time, which come, are reduced, and go back to `out` at the same time. Blocks. errc::usage for one part of several.
+  void reduce_host(aggregation how, bool back, float const* in, float* out, std::uint64_t columns);
 
  private:
   struct impl;

@@ -180,7 +180,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
 
     It is an operator of torch: torch.compile takes it whole, and a GPU is not waited for.
     rows: float32, float64, float16 or bfloat16, of shape (sources, ...): the first sources are the targets. edges: a part of garner.torch.shard,
-    whose nodes' rows these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e]
+    whose nodes' rows these are, float32, on its GPU or, of one rank, in host memory; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e]
     among the sources to col[e] among the targets. Edges are sorted by col, once for all layers where row and col are of one tensor; grouped=True:
     they ascend already. hops: of a mini-batch the first so many: layer l of L, counted from 0, takes L - l.
     how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, with gradients.

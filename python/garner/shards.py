@@ -20,16 +20,18 @@ class Shard:
     """Made by garner.torch.shard: this rank's part of a graph. len(): its nodes; `nodes`: their positions among Graph.ids(), by which rows,
     labels and masks of the part are taken. rank, ranks; `report`: its edges' share in rows: brought and given, forward."""
 
-    def __init__(self, graph: Graph, ranks: Ranks, side: str, weighted: bool, balance: str, deterministic: bool, wire: str | None, device: Any) -> None:
+    def __init__(self, graph: Graph, ranks: Ranks, side: str, weighted: bool, balance: str, deterministic: bool, wire: str | None, adjacency: str, device: Any) -> None:
         if wire not in _wires:
             raise UsageError(f"wire '{wire}': use f32, bf16 or f16")
+        if adjacency not in ("device", "host"):
+            raise UsageError(f"adjacency '{adjacency}': use device or host")
         self.group, self.rank, self.ranks = ranks, ranks.rank, ranks.size
         if device is None:
             device = torch.cuda.current_device() if torch.cuda.is_available() and _garner.info()["devices"] else "cpu"
         self.device = torch.device("cpu" if device == "host" else _checks.device(device))
         self.wire = _wires[wire] if ranks.size > 1 else torch.float32
         self._at: _garner.ShardAggregation = spoken(_garner.ShardAggregation, "torch.shard")(
-            graph, ranks.rank, ranks.size, side, weighted, balance, deterministic, self.device)
+            graph, ranks.rank, ranks.size, side, weighted, balance, deterministic, adjacency == "host", self.device)
         self.nodes = torch.from_numpy(self._at.positions())
         self.first = self._at.first
         self._plan = [self._ask(False)]
@@ -59,7 +61,7 @@ class Shard:
         if not isinstance(rows, torch.Tensor) or rows.dtype != torch.float32 or rows.dim() < 1 or len(rows) != len(self):
             said = f"{rows.dtype} of shape {tuple(rows.shape)}" if isinstance(rows, torch.Tensor) else type(rows).__name__
             raise UsageError(f"rows: {said}; give a tensor of float32, a row for each of the part's {len(self)} vertices")
-        if rows.device != self.device:
+        if rows.device != self.device and (rows.device.type != "cpu" or self.ranks > 1):
             raise UsageError(f"rows: on {rows.device}, and the part on {self.device}; bring them there, or use device= to garner.torch.shard")
         width = math.prod(rows.shape[1:])
         if width not in self._widths:  # ranks that differ would wait for each other
@@ -71,6 +73,11 @@ class Shard:
         return self.group.start(rows.index_select(0, asked).to(self.wire), give, take)
 
     def _summed(self, how: str, back: bool, rows: torch.Tensor) -> torch.Tensor:
+        if rows.device != self.device:
+            rows = rows.contiguous()
+            out = torch.empty_like(rows, pin_memory=torch.cuda.is_available())
+            self._at.reduce_host(how, back, rows.data_ptr(), out.data_ptr(), math.prod(rows.shape[1:]))
+            return out
         stream = 0 if self.device.type == "cpu" else torch.cuda.current_stream(self.device).cuda_stream or 1  # 1: the default one by name
         kept = self._kept if not back else None
         there = kept is not None and (kept[0] is rows or kept[0].data_ptr() == rows.data_ptr() and kept[0].shape == rows.shape)
@@ -103,7 +110,7 @@ def aggregate_over(shard: Shard, rows: torch.Tensor, how: str) -> torch.Tensor:
 
 @takes_old_names
 def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool = False, balance: str = "edges", deterministic: bool = False,
-          wire: str | None = None, device: Any = None, timeout: float = 60) -> Shard:
+          wire: str | None = None, adjacency: str = "device", device: Any = None, timeout: float = 60) -> Shard:
     """This process's part of a graph that all processes of a group have opened, for training on the whole graph without sampling.
 
         part = garner.torch.shard(g)                      # under torchrun, after torch.distributed.init_process_group()
@@ -114,6 +121,8 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     once an aggregation, by one all-to-all; gradients come back the same way. All ranks make the same calls in the same order.
     side: 'in': a node takes up those whose edges lead to it. deterministic: edges are summed in the order of the adjacency, so
     that any number of ranks up to 48 gives the same bits; else own rows are summed while those of others come, which is faster. wire: what rows of others are rounded to: 'bf16', 'f16'.
+    adjacency: 'host': it stays in host memory, and comes to the GPU for every aggregation. Rows of one rank may be in host memory too, as the result
+    is then: the GPU takes 64 columns of them at a time; in pinned memory (rows.pin_memory()) they come faster.
     device: where rows lie: None: torch's current GPU, else the CPU. timeout: as of garner.torch.ranks.
     Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.
     """
@@ -122,4 +131,4 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     all_ranks = ranks_of(group, timeout=timeout)
     all_ranks.require_same("graph", f"{graph.info.num_nodes} vertices and {graph.info.num_edges} edges, digest {graph.digest():016x}", "open the same file in all")
     all_ranks.require_same("shard()", f"{side} {balance} {'deterministic' if deterministic else 'fast'} {wire}{' weighted' if weighted else ''}", "use the same in all")
-    return Shard(graph, all_ranks, side, weighted, balance, deterministic, wire, device)
+    return Shard(graph, all_ranks, side, weighted, balance, deterministic, wire, adjacency, device)

@@ -110,8 +110,9 @@ void add_shard_aggregation(nb::module_& m) {
       .def(
           "__init__",
           [](part* self, py_graph& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side, bool weighted,
-             std::string const& balance, bool deterministic, nb::object device) {
+             std::string const& balance, bool deterministic, bool host_adjacency, nb::object device) {
             shard_options o;
+            o.remote_adjacency = host_adjacency;
             o.shards = shards, o.balance = parse_shard_balance(balance),
             o.sums = deterministic ? shard_reduction::deterministic : shard_reduction::fast;
             edge_direction const from = side_of(side, graph);
@@ -120,10 +121,9 @@ void add_shard_aggregation(nb::module_& m) {
             new (self) part(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
           },
           nb::arg("graph"), nb::arg("shard"), nb::arg("shards"), nb::arg("side"), nb::arg("weighted"), nb::arg("balance"),
-          nb::arg("deterministic"), nb::arg("device"),
+          nb::arg("deterministic"), nb::arg("host_adjacency"), nb::arg("device"),
           nb::sig("def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, deterministic: bool, "
-                  "device: "
-                  "object) -> None"))
+                  "host_adjacency: bool, device: object) -> None"))
       .def_prop_ro("first", &shard_aggregation::first)
       .def_prop_ro("count", &shard_aggregation::count)
       .def_prop_ro("symmetric", &shard_aggregation::symmetric, "backward needs the rows that forward needs")
@@ -148,6 +148,13 @@ void add_shard_aggregation(nb::module_& m) {
             in_turn(a.busy, [&] { a.begin(as, back, at<float>(in), at<float>(out), columns, stream_at(stream)); });
           },
           nb::arg("how"), nb::arg("back"), nb::arg("rows"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0)
+      .def(
+          "reduce_host",
+          [](part& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t out, std::uint64_t columns) {
+            aggregation const as = parse_aggregation(how);
+            in_turn(a.busy, [&] { a.reduce_host(as, back, at<float>(in), at<float>(out), columns); });
+          },
+          nb::arg("how"), nb::arg("back"), nb::arg("rows"), nb::arg("out"), nb::arg("columns"))
       .def(
           "finish",
           [](part& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t brought, std::uint64_t out, std::uint64_t columns,

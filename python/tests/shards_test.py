@@ -68,6 +68,14 @@ def sums(rank, said):
                         back = torch.einsum("vu,vab->uab", m, gradient.double())[part.nodes]
                         assert torch.allclose(out.double(), whole, rtol=1e-4, atol=1e-4), (how, n, exact)
                         assert torch.allclose(mine.grad.double(), back, rtol=1e-4, atol=1e-4), (how, n, exact)
+                        if exact and n == 1:  # rows in host memory, as if the part were on a GPU
+                            for adjacency in ("device", "host"):
+                                far = garner.torch.shard(g, groups[n], weighted=weighted, deterministic=True, adjacency=adjacency)
+                                far.device = torch.device("cuda")
+                                there = rows[part.nodes].requires_grad_()
+                                summed = garner.torch.aggregate(there, far, how)
+                                summed.backward(gradient[part.nodes])
+                                assert torch.equal(summed, out) and torch.equal(there.grad, mine.grad), (how, adjacency)
                         if exact:
                             everyone = [None] * n
                             dist.all_gather_object(everyone, (part.nodes, out.detach(), mine.grad), group=groups[n])
@@ -117,6 +125,7 @@ def refused(rank, said):
     tried("doubles", lambda: garner.torch.aggregate(torch.zeros(len(part), 4).double(), part))
     tried("too few", lambda: garner.torch.aggregate(torch.zeros(len(part) + 1, 4), part))
     tried("weights", lambda: garner.torch.aggregate(torch.zeros(len(part), 4), part, weights=torch.zeros(3)))
+    tried("adjacency", lambda: garner.torch.shard(g, adjacency="gpu"))
     tried("wire", lambda: garner.torch.shard(g, wire="i8"))
     tried("a small graph", lambda: garner.torch.shard(garner.build([0], [1], undirected=True)))
     out = garner.torch.aggregate(torch.ones(len(part), 4), part)  # it goes on
@@ -185,6 +194,7 @@ class Shards(unittest.TestCase):
             self.assertRegex(found["doubles"], "UsageError: rows: torch.float64 of shape")
             self.assertRegex(found["too few"], "UsageError: rows: torch.float32 of shape .* a row for each of the part's")
             self.assertRegex(found["weights"], "use weighted=True to garner.torch.shard")
+            self.assertRegex(found["adjacency"], "UsageError: adjacency .gpu.: use device or host")
             self.assertRegex(found["wire"], "UsageError: wire 'i8'")
             self.assertRegex(found["a small graph"], "UsageError: 3 shards, and .* has 2 vertices")
         for said in several_ranks.told(several_ranks.run(__file__, "another_build", 2)):

@@ -1,10 +1,13 @@
 // The API's aggregation over a part of a graph if the caller provides all other rows: sharded.hpp without a group.
 #include "core/call_chain.hpp"
 #include "core/fail.hpp"
+#include "core/lease.hpp"
 #include "features/ask.hpp"
 #include "garner/aggregate.hpp"
 #include "graph/handle.hpp"
 #include "graph/ranks.hpp"
+#include "memory/pin.hpp"
+#include "nn/pointwise.hpp"
 #include "nn/sharded.hpp"
 
 namespace garner {
@@ -15,6 +18,12 @@ struct shard_aggregation::impl {
   std::vector<std::int64_t> positions;
   std::optional<sharded_edges> edges;
   call_chain calls;
+  struct panels {  // some columns of rows in host memory: `come` fills, x adds, `go` empties
+    executor come, go;
+    leased<buffer<float>> came[2], made[2];
+    explicit panels(executor const& x) : come(x, executor::urgent{}), go(x, executor::urgent{}) {}
+  };
+  std::optional<panels> far;
 
   impl(graph_handle const& g, edge_direction side, bool weighted, shard_options const& options, std::uint32_t shard, execution_device where)
       : x(where) {
@@ -37,6 +46,7 @@ struct shard_aggregation::impl {
   ~impl() { calls.end(); }
   impl(impl const&) = delete;
 
+  void reduce_host(aggregation how, bool back, float const* in, float* out, std::uint64_t columns);
   void require(float const* in, float const* brought, float const* out) {
     require_readable(x, in, "rows");
     require_readable(x, out, "outputs");
@@ -80,6 +90,50 @@ void shard_aggregation::finish(aggregation how, bool back, float const* in, floa
       i.edges->finish(i.x, back, {in, columns}, brought, {out, columns}, columns);
     });
   });
+}
+
+// Invariant: a call ends with nothing under way. Cost: each column crosses once each way, and both at once, while others are reduced; the
+// adjacency is read once for every 64.
+void shard_aggregation::impl::reduce_host(aggregation how, bool back, float const* in, float* out, std::uint64_t columns) {
+  constexpr std::uint64_t most = 64;
+  if (edges->needed(back).size() > 1)
+    fail(errc::usage, "rows in host memory, and the graph is in {} parts; use one part, or rows on the device", edges->needed(back).size());
+  if (count * columns == 0) return;
+  pinned_pages pinned[2];
+  row_block<float const> from{in, columns};
+  row_block<float> to{out, columns};
+  std::uint64_t const bytes = count * columns * sizeof(float);
+  if (x.on_device() && !device::reads(x.device(), in)) {
+    pinned[0] = pinned_pages(in, bytes, x.device());
+    from.data = static_cast<float const*>(pinned[0].device_data());
+  }
+  if (x.on_device() && !device::reads(x.device(), out)) {
+    pinned[1] = pinned_pages(out, bytes, x.device());
+    to.data = static_cast<float*>(const_cast<void*>(pinned[1].device_data()));
+  }
+  if (!far) far.emplace(x);
+  wait_at_end const went(far->go), came(far->come), done(x);
+  edges->aggregate_as(x, how);
+  for (std::uint64_t c = 0, k = 0; c < columns; c += most, ++k) {
+    std::uint64_t const w = std::min(most, columns - c);
+    auto const room_of = [&](executor& by, leased<buffer<float>>& of, char const* what) {
+      return row_block<float>{room(by, of.fill(by), count * w, what), w};
+    };
+    auto& some = far->came[k % 2];
+    auto& sums = far->made[k % 2];
+    drop_rows(far->come, {from.data + c, columns}, room_of(far->come, some, "columns of rows"), count, w, {});
+    lease<buffer<float>*> here = some.filled(far->come);
+    row_block<float const> const rows{here.use(x)->data(), w};
+    row_block<float> const made = room_of(x, sums, "columns of sums");
+    edges->begin(x, back, rows, made, w);
+    edges->finish(x, back, rows, nullptr, made, w);
+    lease<buffer<float>*> there = sums.filled(x);
+    drop_rows(far->go, {there.use(far->go)->data(), w}, row_block<float>{to.data + c, columns}, count, w, {});
+  }
+  x.wait(), far->go.wait();
+}
+void shard_aggregation::reduce_host(aggregation how, bool back, float const* in, float* out, std::uint64_t columns) {
+  as_error([&] { impl_->calls.run(impl_->x, {}, [&] { impl_->reduce_host(how, back, in, out, columns); }); });
 }
 
 }  // namespace garner

@@ -28,6 +28,23 @@ TEST(users, the_committed_run_is_the_first_figure) {
                     "WholeGraph, remote", "commit 307a201", "take 0.86 to 3.43 times as long as with local data"});
 }
 
+TEST(users, whole_graphs_are_drawn_by_what_bounds_them) {
+  std::ifstream in(GARNER_SOURCE_DIR "/docs/benchmarks/whole-graph-kept-h100-x2.json");
+  std::stringstream text;
+  text << in.rdbuf();
+  bench_files files;
+  files.add(text.str(), "whole.json");
+  ASSERT_EQ(files.wholes.size(), 1u);
+  std::string const page = page_of(files);
+  expect_all(page, {"<title>Garner: whole graphs, measured</title>", "<h3>epoch by GPU memory allowed</h3>", "NVIDIA H100", "crossing",
+                    "11.5 GiB, host", "11.4 GiB, 2 GPUs",
+                    "<td class=\"name\">gcn</td><td class=\"name\">host</td><td>11.4 GiB</td><td>603</td><td>445</td><td>3.66</td><td "
+                    "class=\"name\">the link</td>",
+                    "<td class=\"name\">gcn</td><td class=\"name\">one shard</td><td>46.0 GiB</td><td>171</td><td>-</td><td>1.04</td><td "
+                    "class=\"name\">the GPU</td>",
+                    "up to 5.2 times as long as all on the GPU"});
+}
+
 TEST(users, without_local_twins_there_is_a_table) {
   users_file const f{"a GPU", "2026-11-28", "", "tools/prove_user", {{"pyg", "", 1.5, {}, {}}}};
   std::string const page = page_of({.users = {{"u.json", f}}});

@@ -73,6 +73,28 @@ TEST_P(shard_aggregation_at, parts_give_what_one_gives) {
   }
 }
 
+// In host memory, 64 columns at a time, with adjacency on the device or streamed: the bits of rows on the device.
+TEST_P(shard_aggregation_at, rows_in_host_memory_give_what_rows_here_give) {
+  constexpr std::uint64_t n = 600;
+  graph_handle const g = graph_with_hub(n, false, true);
+  for (std::uint64_t const columns : {1u, 64u, 200u}) {
+    std::vector<float> rows(n * columns);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(unit_float(random_bits(3, 0, i))) - 0.5f;
+    for (bool const weighted : {false, true})
+      for (bool const streamed : {false, true}) {
+        shard_options o;
+        o.remote_adjacency = streamed, o.list_window = 512;
+        shard_aggregation part(g, edge_direction::in, weighted, o, 0, where());
+        for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn})
+          for (bool const back : {false, true}) {
+            std::vector<float> out(rows.size(), 77);
+            part.reduce_host(how, back, rows.data(), out.data(), columns);
+            EXPECT_EQ(out, run(g, {}, weighted, how, back, rows, columns)) << columns << to_string(how) << back << weighted << streamed;
+          }
+      }
+  }
+}
+
 TEST(shard_aggregation, says_what_is_wrong) {
   graph_handle const g = graph_with_hub(60, true, false), directed = build_graph({.edges = std::vector<edge>{{0, 1}, {1, 2}}});
   shard_options o;
@@ -84,7 +106,13 @@ TEST(shard_aggregation, says_what_is_wrong) {
   EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 49, {}); }),
               ::testing::HasSubstr("shard 49 of 49: shards count from 0"));
   EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, true, o, 0, {}); }), ::testing::HasSubstr("has no weights"));
-  o.shards = 3, o.strategy = shard_strategy::mgg;
+  o.shards = 3;
+  std::vector<float> some(60);
+  EXPECT_THAT(error_of([&] {
+                shard_aggregation(g, edge_direction::in, false, o, 0, {}).reduce_host(aggregation::sum, false, some.data(), some.data(), 1);
+              }),
+              ::testing::HasSubstr("rows in host memory, and the graph is in 3 parts"));
+  o.strategy = shard_strategy::mgg;
   EXPECT_THAT(error_of([&] { shard_aggregation(g, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("use bulk"));
   o.strategy = shard_strategy::bulk;
   EXPECT_THAT(error_of([&] { shard_aggregation(directed, edge_direction::in, false, o, 0, {}); }), ::testing::HasSubstr("has no in-edges"));
