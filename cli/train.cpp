@@ -294,7 +294,7 @@ void train_file(cli::train_arguments& a) {
     if ((on_device || a.split_into.scratch) && a.group.empty()) {
       a.split_into.remote_adjacency = on_device && !chooses && parse_tier(a.tier) == tier::host;
       std::uint64_t const there = q.load.list_bytes + (n + 1) * 8 + a.host_bytes(a.features, rows.rows * rows.row_bytes),
-                          free = host_memory_now().free(), allowed = on_device ? cli::device_limit(where) : 0;
+                          free = host_memory_use().limit, allowed = on_device ? cli::device_limit(where) : 0;
       auto const needed = [&] {
         shard_asked const asked = a.split_into.options(all_ranks);
         return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places);

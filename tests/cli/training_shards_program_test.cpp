@@ -257,6 +257,17 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_THAT(no.err, HasSubstr("needs about"));
 }
 
+// Host memory is the CPU's own: without a folder for a file the same training is refused.
+TEST(training_shards_program, goes_to_a_file_where_host_memory_is_too_small) {
+  folder const at;
+  write_communities(at, communities(3000, 3, 16));
+  std::string const train = "garner train " + files + "--full --model gcn --hidden 64 --layers 3 --epochs 2 -o ";
+  ran(at, train + "roomy --shards 1");
+  EXPECT_EQ(ran(at, train + "filed --scratch . --memory-limit 8MiB")["shards"]["activations"], "file");
+  EXPECT_EQ(read_text(at / "filed"), read_text(at / "roomy"));
+  EXPECT_EQ(at.shell(train + "none --memory-limit 8MiB").code, 1);
+}
+
 // The strategy is chosen by measuring, reported with its reason, and with deterministic reduction gives equal bits; a checkpoint keeps it.
 TEST(training_shards_program, decides_the_way_and_tells_why) {
   folder const at;
