@@ -302,7 +302,7 @@ def aggregated(w):
     rows, gradients = (torch.randint(0, 8, (nodes, columns), dtype=torch.float32) for _ in range(2))  # whose sums are exact
     rows.requires_grad_()
     if not gpu:
-        part.device = torch.device("cuda")  # as if it were on one
+        part.device = torch.device("cuda", 0)  # as if it were on one
     sums = w.garner.torch.aggregate(rows, part, "sum")
     sums.backward(gradients)
     edges = w.edges  # undirected: the same back

@@ -29,6 +29,8 @@ class Shard:
         if device is None:
             device = torch.cuda.current_device() if torch.cuda.is_available() and _garner.info()["devices"] else "cpu"
         self.device = torch.device("cpu" if device == "host" else _checks.device(device))
+        if self.device.type == "cuda" and self.device.index is None:  # as rows name it
+            self.device = torch.device("cuda", torch.cuda.current_device())
         self.wire = _wires[wire] if ranks.size > 1 else torch.float32
         self._at: _garner.ShardAggregation = spoken(_garner.ShardAggregation, "torch.shard")(
             graph, ranks.rank, ranks.size, side, weighted, balance, deterministic, adjacency == "host", self.device)

@@ -107,11 +107,11 @@ struct drop_row {
 };
 
 template <class Real>
-struct add_row {
+struct put_row {
   row_block<Real const> from;
   row_block<Real> to;
   std::uint64_t columns;
-  bool wide;
+  bool wide, add;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const row = from.row(i);
@@ -119,8 +119,8 @@ struct add_row {
     each_row_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
       auto const more = row_part<Real, decltype(n)::value>::in(row + c);
       auto& at = row_part<Real, decltype(n)::value>::in(out + c);
-      auto part = at;
-      for (int j = 0; j < decltype(n)::value; ++j) part.v[j] += more.v[j];
+      auto part = more;
+      for (int j = 0; add && j < decltype(n)::value; ++j) part.v[j] = at.v[j] + more.v[j];
       at = part;
     });
   }
@@ -293,12 +293,16 @@ void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradien
 template <class Real>
 void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
                dropped const& drop) {
-  for_each_narrow(x, count, columns, drop_row<Real>{from, to, columns, keeper<Real>(drop)});
+  keeper<Real> const keep(drop);
+  if (keep.any()) return for_each_narrow(x, count, columns, drop_row<Real>{from, to, columns, keep});
+  // Whole lines a request: either side may be in host memory.
+  bool const wide = all_wide(columns, from, to);
+  for_each_even_row<Real>(x, count, columns, wide, put_row<Real>{from, to, columns, wide, false});
 }
 template <class Real>
 void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns) {
   bool const wide = all_wide(columns, from, to);
-  for_each_even_row<Real>(x, count, columns, wide, add_row<Real>{from, to, columns, wide});
+  for_each_even_row<Real>(x, count, columns, wide, put_row<Real>{from, to, columns, wide, true});
 }
 template <class Real>
 void multiply_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
