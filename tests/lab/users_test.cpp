@@ -37,12 +37,12 @@ TEST(users, whole_graphs_are_drawn_by_what_bounds_them) {
   ASSERT_EQ(files.wholes.size(), 1u);
   std::string const page = page_of(files);
   expect_all(page, {"<title>Garner: whole graphs, measured</title>", "<h3>epoch by GPU memory allowed</h3>", "NVIDIA H100", "crossing",
-                    "11.5 GiB, host", "11.4 GiB, 2 GPUs",
-                    "<td class=\"name\">gcn</td><td class=\"name\">host</td><td>11.4 GiB</td><td>603</td><td>445</td><td>3.66</td><td "
+                    "11.5 GiB, host", "11.4 GiB, 2 GPUs", "11.5 GiB, file",
+                    "<td class=\"name\">gcn</td><td class=\"name\">host</td><td>11.4 GiB</td><td>530</td><td>418</td><td>3.22</td><td "
                     "class=\"name\">the link</td>",
                     "<td class=\"name\">gcn</td><td class=\"name\">one shard</td><td>46.0 GiB</td><td>171</td><td>-</td><td>1.04</td><td "
                     "class=\"name\">the GPU</td>",
-                    "up to 5.2 times as long as all on the GPU"});
+                    "up to 14.0 times as long as all on the GPU"});
 }
 
 TEST(users, without_local_twins_there_is_a_table) {
