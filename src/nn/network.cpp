@@ -530,7 +530,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum = far_layers_ ? 0 : of_taken_.bytes();
+  std::uint64_t sum = far_ ? far_->bytes() : of_taken_.bytes();
   for (auto const* b : {&values_, &gradients_, &by_block_, &of_middle_, &of_made_, &terms_, &some_columns_, &columns_that_come_, &of_block_,
                         &of_panel_, &all_scores_})
     sum += b->bytes();
@@ -540,7 +540,7 @@ std::uint64_t network<Real>::bytes() const {
   for (auto const& end : ends_) sum += end.encoded.bytes() + end.normed.bytes() + end.scores.bytes();
   for (auto const& b : dropped_inputs_) sum += b.bytes();
   for (auto const& side : of_rows_)
-    for (auto const& b : side) sum += far_layers_ ? 0 : b.bytes();
+    for (auto const& b : side) sum += far_ ? 0 : b.bytes();
   return sum;
 }
 

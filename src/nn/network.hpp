@@ -10,11 +10,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/lease.hpp"
 #include "garner/gnn.hpp"
 #include "nn/aggregate.hpp"
 #include "nn/blas.hpp"
@@ -252,9 +254,24 @@ class network {
   std::vector<rows_in> inputs_;
   buffer<Real> of_taken_, of_middle_, of_made_, terms_, some_columns_, columns_that_come_, of_block_, of_panel_, all_scores_;
   std::uint32_t rooms_at_ = 0;            // of a pass with `kept`: the layer that has the workspaces
-  bool far_layers_ = false;               // of_rows_ and of_taken_ are in host memory
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn
   column_sums<Real> sums_;
+  // With of_rows_ and of_taken_ in host memory: what goes there, on a stream of its own, while rows come. Who reads them waits for gone.
+  struct far_rows {
+    executor go;
+    leased<buffer<Real>> columns, panels[2];  // x fills them, and go reads
+    std::uint64_t turn = 0;
+    event gone;
+    wait_at_end all_gone{go};
+    explicit far_rows(executor& x) : go(x, executor::urgent{}) {}
+    std::uint64_t bytes() const { return columns.what().bytes() + panels[0].what().bytes() + panels[1].what().bytes(); }
+    void put(executor& x, leased<buffer<Real>>& from, Real* to, std::uint64_t numbers) {
+      lease<buffer<Real>*> made = from.filled(x);
+      go.copy(to, made.use(go)->data(), numbers * sizeof(Real));
+      gone.record(go);
+    }
+  };
+  std::unique_ptr<far_rows> far_;
 };
 
 }  // namespace garner

@@ -1,8 +1,8 @@
 // Forward and backward with rows kept in host memory: the device has one array of rows of all vertices, which a layer's aggregation and
-// then its blocks replace (two for GraphSAGE, and with a residual; with host_layers these are in host memory too). All but aggregation is
-// of a block at a time. Invariant: the bits are those of forward() and backward() with the same blocks. Cost: what a layer's first product
-// takes crosses the link once each way (of the first layer, where its product comes first, the table's rows cross instead), and the
-// products of a block are made twice.
+// then its blocks replace (two for GraphSAGE, and with a residual; with host_layers these are in host memory too, and rows leave for it
+// while the next ones come). All but aggregation is of a block at a time. Invariant: the bits are those of forward() and backward() with
+// the same blocks. Cost: what a layer's first product takes crosses the link once each way (of the first layer, where its product comes
+// first, the table's rows cross instead), and the products of a block are made twice.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,8 @@ namespace garner {
 // f(block, its first row, rows, the pass of these alone) for each block.
 template <class Real>
 template <class F>
-void network<Real>::each_kept(executor&, pass const& p, F const& f) {
+void network<Real>::each_kept(executor& x, pass const& p, F const& f) {
+  if (far_) far_->gone.before(x);  // a block reads what others have written before, and none what this call writes of others
   for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b) {
     std::uint64_t const first = p.blocks[b], count = p.blocks[b + 1] - first;
     pass q = p;
@@ -46,8 +47,10 @@ typename network<Real>::layer_of_type& network<Real>::take_rooms(std::uint32_t l
 // A model may be trained in one way and then in another.
 template <class Real>
 void network<Real>::place_layers(executor& x, pass const& p) {
-  if (bool const far = p.kept && p.host_layers; far == std::exchange(far_layers_, far)) return;
+  bool const far = p.kept && p.host_layers;
+  if (far == (far_ != nullptr)) return;
   x.tell_move();
+  far_ = far ? std::make_unique<far_rows>(x) : nullptr;
   retire(x, std::exchange(of_taken_, {}));
   for (auto& side : of_rows_)
     for (buffer<Real>& rows : side) retire(x, std::exchange(rows, {}));
@@ -59,11 +62,12 @@ template <class Real>
 typename network<Real>::rows_out network<Real>::all_rows(executor& x, pass const& p, buffer<Real>& in, std::uint64_t columns,
                                                          char const* what) {
   std::uint64_t const held = p.host_layers ? panels(columns) * columns_at_once : columns;
+  if (far_) far_->gone.before(x);
   return {whole_room(x, in, p.rows[0][0] * held, what, p.host_layers ? tier::host : x.near()), columns};
 }
 template <class Real>
 bool network<Real>::in_panels(Real const* rows) const {
-  return far_layers_ && rows && (rows == of_rows_[0][0].data() || rows == of_rows_[1][0].data() || rows == of_taken_.data());
+  return far_ && rows && (rows == of_rows_[0][0].data() || rows == of_rows_[1][0].data() || rows == of_taken_.data());
 }
 // f(rows of a panel of an array, its first column, columns): of `count` rows from `first` on.
 template <class Real>
@@ -99,10 +103,12 @@ void network<Real>::put_block(executor& x, pass const& p, rows_in rows, rows_out
     if (rows.data != all.row(first)) drop_rows(x, rows, {all.row(first), all.stride}, count, columns, {});
     return;
   }
-  rows_out const here{room(x, of_panel_, count * columns_at_once, "rows of a block"), columns_at_once};
+  if (count == 0) return;
   each_panel(p, all.data, first, columns, [&](rows_out there, std::uint64_t c, std::uint64_t w) {
+    leased<buffer<Real>>& by = far_->panels[far_->turn++ % 2];
+    rows_out const here{room(x, by.fill(x), count * columns_at_once, "rows of a block"), columns_at_once};
     drop_rows(x, rows_in{rows.data + c, rows.stride}, here, count, w, {});
-    x.copy(there.data, here.data, count * columns_at_once * sizeof(Real));
+    far_->put(x, by, there.data, count * columns_at_once);
   });
 }
 template <class Real>
@@ -121,14 +127,16 @@ void network<Real>::aggregate_kept(executor& x, pass const& p, bool back, rows_i
   std::uint64_t const n = p.rows[0][0];
   bool const comes = in_panels(in.data), goes = in_panels(out.data), own_far = in_panels(self.data);
   bool const apart = goes || out.data == in.data || out.data == self.data;
+  if (far_) far_->gone.before(x);
   std::uint64_t const most = comes || goes ? columns_at_once : std::min(columns, columns_at_once), bytes = n * most * sizeof(Real);
   auto const some_of = [&](rows_in of, bool far, std::uint64_t c) {
     return far ? rows_in{of.data + c * n, most} : rows_in{of.data + c, of.stride};
   };
   for (std::uint64_t c = 0; c < columns; c += most) {
     std::uint64_t const w = std::min(most, columns - c);
-    rows_out const to = apart ? rows_out{whole_room(x, some_columns_, n * most, "some columns of rows", x.near()), most}
-                              : rows_out{out.data + c, out.stride};
+    buffer<Real>& sums = far_ ? far_->columns.fill(x) : some_columns_;
+    rows_out const to =
+        apart ? rows_out{whole_room(x, sums, n * most, "some columns of rows", x.near()), most} : rows_out{out.data + c, out.stride};
     rows_in from = some_of(in, comes, c), own = self.data ? some_of(self, own_far, c) : self;
     if (comes) {
       Real* const here = whole_room(x, columns_that_come_, n * most, "some columns of rows", x.near());
@@ -138,7 +146,7 @@ void network<Real>::aggregate_kept(executor& x, pass const& p, bool back, rows_i
     }
     if (back) (*p.edges)[0].backward(x, from, to, n, n, w, own, false);
     else (*p.edges)[0].forward(x, from, to, n, w, own);
-    if (goes) x.copy(out.data + c * n, to.data, bytes);
+    if (goes) far_->put(x, far_->columns, out.data + c * n, n * most);
     else if (apart) drop_rows(x, {to.data, to.stride}, rows_out{out.data + c, out.stride}, n, w, {});
   }
 }
@@ -361,6 +369,7 @@ void network<Real>::backward_kept(executor& x, pass const& p, rows_out scores) {
         norm_rows_back(x, q, of.norm, p.kept->bring({l, kept::in}, b, in), count, here);
         put_block(x, p, {here.data, here.stride}, of_in, first, count, in);
       });
+    if (far_) far_->gone.before(x);
     if (s.residual && in_panels(of_in.data))
       add_rows(x, {g.data, columns_at_once}, rows_out{of_in.data, columns_at_once}, n * panels(s.hidden), columns_at_once);
     else if (s.residual) add_rows(x, {g.data, g.stride}, of_in, n, s.hidden);

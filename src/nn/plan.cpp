@@ -216,7 +216,8 @@ training_plan plan_training(training_question const& q) {
     p.host.push_back({"rows of layers", static_cast<std::uint64_t>(std::llround(number * n[0] * columns))});
     bool const one_layer = layers == 1 && !m.residual, at_scores = one_layer && product_first(0) && !sage,
                as_they_are = one_layer && (product_first(0) || !(q.shard->how.far_rows || (q.dropout && q.input_dropout > 0)));
-    near_columns = (at_scores ? std::min(classes, panel) : panel) + (as_they_are ? 0 : panel) + classes, of_block += panel;
+    near_columns = (at_scores ? std::min(classes, panel) : panel) + (as_they_are ? 0 : panel) + classes;
+    of_block += (as_they_are ? 1 : 3) * panel;  // rows that come, and two that go
   }
   take("activations of a step", room * number * forward + number * n[0] * near_columns);
   if (kept_far) {
