@@ -252,8 +252,8 @@ std::string_view json_table() {
   scratch: {}?; folder of that file
     folder: str
     bytes: int; written per step, and read again
-    written_bytes_per_second read_bytes_per_second: num; measured there
-    ms: num; for both
+    written_bytes_per_second read_bytes_per_second: num?; measured there
+    ms: num?; for both
   shards: {}[]; parts of a training with --full; empty: one part
     first: int; its first node
     nodes edges remote_rows_at_most: num

@@ -1,5 +1,6 @@
 #include "models.hpp"
 
+#include <filesystem>
 #include <utility>
 
 #include "comm/rank_group.hpp"
@@ -39,6 +40,12 @@ char const* shard_arguments::instead() const {
   if (!keeps_in_host()) return "keep activations in host memory (--activations host)";
   if (rows != "tiered") return "read features by tier (--shard-features tiered)";
   return "use more devices (--devices), fewer layers or mini-batches (--fanout)";
+}
+char const* shard_arguments::instead_of_host() const { return keeps_in_host() && !keeps_in_file() ? to_a_file : nullptr; }
+void shard_arguments::refuse_types(std::string const& file) const {
+  if (keeps_in_host() || scratch)
+    fail(errc::usage, "{}: {} may have several types, whose activations stay on the device; leave it out",
+         scratch ? "--scratch " + *scratch : "--activations " + *activations, file);
 }
 shard_asked shard_arguments::options(std::uint32_t n) const {
   shard_asked o;
@@ -94,8 +101,10 @@ std::vector<execution_device> places_of(std::vector<std::uint32_t> const& device
   if (split.scratch && (!full || split.activations == "device" || split.activations == "host"))
     fail(errc::usage, "--scratch {}: activations go there with --full, by themselves or with --activations file; leave it out",
          *split.scratch);
-  if (split.activations == "file" && split.scratch.value_or("").empty())
+  if (split.activations == "file" && !split.scratch)
     fail(errc::usage, "--activations file: name a folder on a disk with room for them, with --scratch");
+  if (std::error_code none; split.scratch && !std::filesystem::is_directory(*split.scratch, none))
+    fail(errc::usage, "--scratch {}: is not a folder; name one on a disk with room for activations", *split.scratch);
   if (full && split.shards && !devices.empty()) fail(errc::usage, "--devices excludes --shards; leave --shards out");
   if (n == 0) fail(errc::usage, "--{} 0: use 1 to {}", what, rank_group::most_ranks);
   std::vector<execution_device> all;

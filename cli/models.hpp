@@ -49,7 +49,10 @@ struct shard_arguments {
     }
     in_file = scratch && keeps_in_host() && in_host(bytes()) > allowed.host;
   }
-  char const* instead() const;  // what takes less device memory, in words
+  char const* instead() const;          // what takes less device memory, in words
+  char const* instead_of_host() const;  // and less host memory; null: nothing of these
+  static constexpr char const* to_a_file = "keep activations in a file (--activations file --scratch FOLDER)";
+  void refuse_types(std::string const& file) const;  // errc::usage: set, and `file` may have several types
   shard_asked options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that is set, except --shards
   double late_seconds() const { return wait.value_or(300); }

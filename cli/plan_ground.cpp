@@ -217,12 +217,23 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
   return g;
 }
 
-nlohmann::ordered_json scratch_told(std::string const& folder, std::uint64_t bytes) {
+nlohmann::ordered_json scratch_told(std::string const& folder, std::uint64_t bytes, std::string& refusal) {
+  constexpr std::uint64_t piece = 4u << 20, most = 256u << 20;
   scratch_folder there(folder);
-  scratch_rates const rates = measure_scratch(there);
-  double const ms = static_cast<double>(bytes) * (1e3 / rates.written + 1e3 / rates.read);
-  return {
-      {"folder", folder}, {"bytes", bytes}, {"written_bytes_per_second", rates.written}, {"read_bytes_per_second", rates.read}, {"ms", ms}};
+  std::optional<scratch_rates> rates;
+  try {
+    there.expect(bytes);
+    rates = measure_scratch(there, std::clamp((bytes + piece - 1) / piece * piece, piece, most));
+  } catch (error const& e) {
+    if (refusal.empty() && there.peak() == 0) refusal = e.what();  // else it is the measurement that lacks room
+  }
+  auto const or_none = [&](double value) { return rates ? nlohmann::ordered_json(value) : nlohmann::ordered_json(); };
+  scratch_rates const found = rates.value_or(scratch_rates());
+  return {{"folder", folder},
+          {"bytes", bytes},
+          {"written_bytes_per_second", or_none(found.written)},
+          {"read_bytes_per_second", or_none(found.read)},
+          {"ms", or_none(static_cast<double>(bytes) * (1e3 / found.written + 1e3 / found.read))}};
 }
 
 }  // namespace garner::cli

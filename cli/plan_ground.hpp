@@ -53,7 +53,7 @@ struct planned_ground {
 planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const* train, std::uint64_t device_allowed);
 planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, plan_train_arguments const* train,
                                std::uint64_t device_allowed);
-// Bytes written to a file in that folder and read again, at the rates that it has now.
-nlohmann::ordered_json scratch_told(std::string const& folder, std::uint64_t bytes);
+// Bytes written to a file in that folder and read again, at the rates that it has now. `refusal`, if empty: why they cannot be.
+nlohmann::ordered_json scratch_told(std::string const& folder, std::uint64_t bytes, std::string& refusal);
 
 }  // namespace garner::cli

@@ -246,7 +246,8 @@ void require_whole(training_question q, shard_asked const* split, graph_source c
   require_memory(file, needed.host + (on_device ? 0 : least + q.load.list_bytes), on_device ? least : 0, places[0],
                  split && !split->host_activations ? "use more devices, --activations host, --tier host or --shard-adjacency compressed"
                  : split                           ? "use more devices, fewer layers, a smaller --hidden or mini-batches (--fanout)"
-                                                   : "use --activations host, --devices or mini-batches (--fanout)");
+                                                   : "use --activations host, --devices or mini-batches (--fanout)",
+                 split && split->host_activations && split->scratch.empty() ? shard_arguments::to_a_file : nullptr);
 }
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, execution_device where,
@@ -301,9 +302,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   }
   bool const split = is_split();
   split_into.remote_adjacency = split && split_into.remote_adjacency;
-  if (several && split_into.keeps_in_host())
-    fail(errc::usage, "--activations {}: {} may have several types, whose activations stay on the device; leave it out",
-         *split_into.activations, file);
+  if (several) split_into.refuse_types(file);
   if (split && several)
     fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without --shards", places.size(), file);
   if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
@@ -385,10 +384,11 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       (r.where == tier::device ? needed.device
        : r.where == tier::peer ? needed.device
                                : needed.host) += r.where == tier::peer ? 0 : r.bytes;
-  std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
-                                      train && train->full && !several ? split_into.instead()
-                                      : g.lists_in == tier::device     ? "leave the edges in host memory (--tier host)"
-                                                                       : "use a smaller --feature-cache");
+  std::string refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
+                                train && train->full && !several ? split_into.instead()
+                                : g.lists_in == tier::device     ? "leave the edges in host memory (--tier host)"
+                                                                 : "use a smaller --feature-cache",
+                                split_into.instead_of_host());
 
   json all{{"file", file},
            {"graph", g.told},
@@ -491,8 +491,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     std::uint64_t bytes = 0;
     for (planned_shard const& s : shards)
       for (load_array const& kept : s.plan.file) bytes += kept.bytes;
-    all["scratch"] = scratch_told(*split_into.scratch, bytes);
-    scratch_ms = all["scratch"]["ms"];
+    all["scratch"] = scratch_told(*split_into.scratch, bytes, refusal);
+    if (!all["scratch"]["ms"].is_null()) scratch_ms = all["scratch"]["ms"];
   }
   if (learns) {
     // What a device of a known kind would take; here nothing of it is measured, but the drive of --scratch.

@@ -109,7 +109,7 @@ void print_plan_of_load(json const& all) {
     if (!t["gemm_ms"].is_null()) {
       say("  ms, assuming {:.0f} TFLOP/s and {:.1f} TB/s: GEMMs {:.3g}, aggregation {:.3g}\n", assumed_flops / 1e12,
           assumed_near_bytes / 1e12, t["gemm_ms"].get<double>(), t["aggregation_ms"].get<double>());
-      if (json const& drive = all["scratch"]; !drive.is_null())
+      if (json const& drive = all["scratch"]; !drive.is_null() && !drive["ms"].is_null())
         say("  {} written to {} and read again, at {:.2f} and {:.2f} GB/s: {} ms\n", bytes(drive["bytes"]), text(drive["folder"]),
             drive["written_bytes_per_second"].get<double>() / 1e9, drive["read_bytes_per_second"].get<double>() / 1e9,
             shown_ms(drive["ms"]));

@@ -151,9 +151,7 @@ void train_types(cli::train_arguments& a) {
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<execution_device> const places = a.places();
-  if (a.split_into.keeps_in_host())
-    cli::fail(errc::usage, "--activations {}: {} may have several types, whose activations stay on the device; leave it out",
-              *a.split_into.activations, a.file);
+  a.split_into.refuse_types(a.file);
   if (a.sharded(places.size())) cli::fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   execution_device const where = places[0];
   for (execution_device const p : places) a.budgets.apply(p);
@@ -294,7 +292,8 @@ void train_file(cli::train_arguments& a) {
     if ((on_device || a.split_into.scratch) && a.group.empty()) {
       a.split_into.remote_adjacency = on_device && !chooses && parse_tier(a.tier) == tier::host;
       std::uint64_t const there = q.load.list_bytes + (n + 1) * 8 + a.host_bytes(a.features, rows.rows * rows.row_bytes),
-                          free = host_memory_use().limit, allowed = on_device ? cli::device_limit(where) : 0;
+                          free = std::min(host_memory_use().limit, host_memory_now().free()),
+                          allowed = on_device ? cli::device_limit(where) : 0;
       auto const needed = [&] {
         shard_asked const asked = a.split_into.options(all_ranks);
         return cli::whole_bytes(q, a.sharded(places.size()) ? &asked : nullptr, from, a.file, in, places);

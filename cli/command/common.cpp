@@ -181,12 +181,12 @@ void warn_without_gpu(execution_device where, std::vector<std::pair<char const*,
 std::uint64_t device_limit(execution_device where) { return most_on_device(where.index); }
 
 std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
-                    std::string const& instead) {
+                    std::string const& instead, char const* instead_of_host) {
   if (needed.host > allowed.host)
     return fmt::format(
-        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget, take a smaller graph or a "
-        "larger machine",
-        what, format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host);
+        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget, {} or a larger machine", what,
+        format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host,
+        instead_of_host ? fmt::format("{}, take a smaller graph", instead_of_host) : "take a smaller graph");
   if (needed.device > allowed.device)
     return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise its budget or {}", what,
                        format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
@@ -194,9 +194,9 @@ std::string why_not(std::string const& what, bytes_needed const& needed, bytes_n
 }
 
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, execution_device where,
-                    char const* instead) {
+                    char const* instead, char const* instead_of_host) {
   bytes_needed const allowed{host_memory_use().limit, device_bytes ? device_limit(where) : 0};
-  std::string const refusal = why_not(what, {host_bytes, device_bytes}, allowed, to_string(where), instead);
+  std::string const refusal = why_not(what, {host_bytes, device_bytes}, allowed, to_string(where), instead, instead_of_host);
   if (!refusal.empty()) fail(errc::memory, "{}", refusal);
 }
 

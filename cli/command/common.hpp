@@ -89,12 +89,12 @@ struct bytes_needed {
   std::uint64_t host = 0, device = 0;
 };
 std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
-                    std::string const& instead);
+                    std::string const& instead, char const* instead_of_host = nullptr);
 // As require_memory, of edges in tier peer: by what the other device has.
 void require_on_peer(std::string const& what, std::uint64_t bytes, execution_device where);
 // errc::memory with the byte counts and what to try, before anything is taken.
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, execution_device where,
-                    char const* instead = "use --device cpu");
+                    char const* instead = "use --device cpu", char const* instead_of_host = nullptr);
 
 // Files a verb will write, before it starts: each can be written, none is its input, no two are the same. errc::usage or errc::io
 // otherwise.

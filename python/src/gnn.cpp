@@ -288,6 +288,8 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
         refuse(errc::device, "devices=: " + told(one) + " does not exist; there are " + std::to_string(there) + ", counted from 0");
     }
   }
+  if (!devices.empty() && !t.scratch.empty() && activations != "file")
+    refuse(errc::usage, "scratch= with devices=: activations go there with activations='file'; add it, or leave scratch out");
   if (!(timeout > 0)) refuse(errc::usage, "timeout=" + std::to_string(timeout) + ": use seconds, more than 0");
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;

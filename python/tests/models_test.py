@@ -220,6 +220,10 @@ class SeveralDevices(unittest.TestCase):
                 self.assertEqual(found.activations, "file")
             with self.assertRaisesRegex(garner.UsageError, "set scratch to one on a disk with room"):
                 garner.train(*given, activations="file", **self.how)
+            with self.assertRaisesRegex(garner.UsageError, "scratch= with devices=: activations go there with activations='file'"):
+                garner.train(*given, devices=["cpu"], scratch="/tmp", **self.how)
+            with self.assertRaisesRegex(garner.UsageError, "scratch /none: is not a folder"):
+                garner.train(*given, scratch="/none", **self.how)
             # One device without parts, and parts that add in another order, agree within rounding.
             for found in (alone, garner.train(*given, devices=["cpu", "cpu"], deterministic=False, **self.how)):
                 np.testing.assert_allclose([e["loss"] for e in found.epochs], [e["loss"] for e in want.epochs], rtol=1e-5)

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <future>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -16,8 +17,7 @@
 
 namespace garner {
 
-void scratch_folder::expect(std::uint64_t bytes) {
-  expected_ = bytes;
+void scratch_folder::check(std::uint64_t bytes) const {
   std::error_code problem;
   std::filesystem::space_info const disk = std::filesystem::space(path_, problem);
   std::uint64_t const used = used_.load(std::memory_order_relaxed);
@@ -50,9 +50,14 @@ scratch_file::~scratch_file() {
   in_.shrink(bytes() - dropped_);
 }
 
-bool scratch_file::direct(bool on) const noexcept {
-  int const flags = ::fcntl(fd_, F_GETFL);
-  return flags >= 0 && ((flags & O_DIRECT) != 0) != on && ::fcntl(fd_, F_SETFL, flags ^ O_DIRECT) == 0;
+void scratch_file::direct(bool on) const noexcept {
+  if (int const flags = ::fcntl(fd_, F_GETFL); flags >= 0) ::fcntl(fd_, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
+}
+bool scratch_file::again(bool& tried) const noexcept {
+  if (errno == EINTR) return true;
+  if (errno != EINVAL || std::exchange(tried, true)) return false;
+  direct(false);  // behind part of a page, or where the file system takes other pages; another thread may have done so
+  return true;
 }
 
 void scratch_file::append(void const* data, std::uint64_t bytes) { write_at(end_.load(std::memory_order_relaxed), data, bytes); }
@@ -63,11 +68,12 @@ void scratch_file::write_at(std::uint64_t at, void const* data, std::uint64_t by
   }
   if (end < at + bytes) in_.grow(at + bytes - end);
   auto const* p = static_cast<char const*>(data);
+  bool tried = false;
   while (bytes) {
     check_interrupted();
     ::ssize_t const n = ::pwrite(fd_, p, std::min<std::uint64_t>(bytes, 64u << 20), static_cast<::off_t>(at));
     if (n < 0) {
-      if (errno == EINTR || (errno == EINVAL && direct(false))) continue;  // behind part of a page
+      if (again(tried)) continue;
       int const why = errno;
       std::uint64_t const used = in_.used_.load(std::memory_order_relaxed);
       fail(errc::io, "{}: a scratch file cannot be written: {}; the work needs about {} bytes of disk there, and failed at {}; {}",
@@ -83,10 +89,11 @@ void scratch_file::write_at(std::uint64_t at, void const* data, std::uint64_t by
 
 void scratch_file::read(void* to, std::uint64_t bytes, std::uint64_t at) const {
   auto* p = static_cast<char*>(to);
+  bool tried = false;
   while (bytes) {
     check_interrupted();
     ::ssize_t const n = ::pread(fd_, p, std::min<std::uint64_t>(bytes, 64u << 20), static_cast<::off_t>(at));
-    if (n < 0 && (errno == EINTR || (errno == EINVAL && direct(false)))) continue;
+    if (n < 0 && again(tried)) continue;
     if (n <= 0)
       fail(errc::io, "{}: a scratch file cannot be read at byte {}: {}; check the disk it lies on", in_.path().string(), at,
            n ? std::strerror(errno) : "it ends there");

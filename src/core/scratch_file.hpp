@@ -16,24 +16,25 @@ class scratch_folder {
   explicit scratch_folder(std::filesystem::path folder) : path_(folder.empty() ? "." : std::move(folder)) {}
   std::filesystem::path const& path() const { return path_; }
   // Announces the bytes that will be needed, as far as is known now; errc::io where the disk lacks the space.
-  void expect(std::uint64_t bytes);
-  std::uint64_t expected() const { return expected_; }
+  void expect(std::uint64_t bytes) { expected_ = bytes, check(bytes); }
+  void expect_more(std::uint64_t bytes) { check(expected_.fetch_add(bytes) + bytes); }  // any thread may
+  std::uint64_t expected() const { return expected_.load(std::memory_order_relaxed); }
   std::uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }  // the most that lay there at once
 
  private:
   friend class scratch_file;
+  void check(std::uint64_t bytes) const;
   void grow(std::uint64_t bytes);
   void shrink(std::uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::filesystem::path path_;
-  std::uint64_t expected_ = 0;
-  std::atomic<std::uint64_t> used_{0}, peak_{0};
+  std::atomic<std::uint64_t> expected_{0}, used_{0}, peak_{0};
 };
 
 // Bytes per second, past the page cache where the file system can.
 struct scratch_rates {
   double written = 0, read = 0;
 };
-scratch_rates measure_scratch(scratch_folder& in, std::uint64_t bytes = 256u << 20);  // errc::io
+scratch_rates measure_scratch(scratch_folder& in, std::uint64_t bytes);  // of a file of so many, a multiple of 4 MiB; errc::io
 
 class scratch_file {
  public:
@@ -52,7 +53,8 @@ class scratch_file {
   std::uint64_t bytes() const { return end_.load(std::memory_order_relaxed); }
 
  private:
-  bool direct(bool on) const noexcept;  // whether that changed
+  void direct(bool on) const noexcept;
+  bool again(bool& tried) const noexcept;  // after an error: whether the same may do now
   scratch_folder& in_;
   std::atomic<std::uint64_t> end_{0};
   std::uint64_t dropped_ = 0;

@@ -15,6 +15,11 @@ graph_shard::graph_shard(shard_group& group, std::uint32_t shard, executor& x, g
   edges_.emplace(group, shard, x, *all, *parts_, how);
   relations_[0].leave_to(*edges_);
   for (std::uint64_t const v : parts_->blocks(shard)) blocks_.push_back(v - parts_->first(shard));
+  if (group.options().host_activations) {
+    std::string const& scratch = group.options().scratch;  // all count on the same disk
+    kept_.emplace(x, blocks_,
+                  scratch.empty() ? nullptr : group.from_first(shard, [&] { return std::make_shared<scratch_folder>(scratch); }));
+  }
   graph const& inside = graph_access::of(g);
   if (inside.info.order == vertex_order::natural) return;
   std::vector<std::int64_t> const positions = ranks_inside<std::int64_t>(inside);
@@ -40,10 +45,7 @@ void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling
   p.edges = &relations_;
   p.rows.assign(net.shape().layers + 1, {count()});
   p.first_row = first(), p.blocks = blocks_;
-  if (group_.options().host_activations) {
-    if (!kept_) kept_.emplace(x_, blocks_, group_.options().scratch);
-    p.kept = &*kept_, p.host_layers = group_.options().host_layers;
-  }
+  if (kept_) p.kept = &*kept_, p.host_layers = group_.options().host_layers;
   if (group_.options().far_rows) {
     if (!far_rows_) far_rows_.emplace(x_, features, scaling, blocks_, first(), permuted_ ? positions_.data() : nullptr);
     p.inputs = {{nullptr, features.width()}};

@@ -11,11 +11,10 @@
 namespace garner {
 
 template <class Real>
-kept_rows<Real>::kept_rows(executor& x, std::vector<std::uint64_t> blocks, std::string const& scratch)
-    : x_(x), go_(x, executor::urgent{}), come_(x, executor::urgent{}), blocks_(std::move(blocks)) {
+kept_rows<Real>::kept_rows(executor& x, std::vector<std::uint64_t> blocks, std::shared_ptr<scratch_folder> scratch)
+    : x_(x), go_(x, executor::urgent{}), come_(x, executor::urgent{}), blocks_(std::move(blocks)), folder_(std::move(scratch)) {
   for (std::size_t b = 0; b + 1 < blocks_.size(); ++b) largest_ = std::max(largest_, count(b));
-  if (scratch.empty()) return;
-  folder_ = std::make_unique<scratch_folder>(scratch);
+  if (!folder_) return;
   file_ = std::make_unique<scratch_file>(*folder_);
   file_->go_past_page_cache();
 }
@@ -37,18 +36,21 @@ typename kept_rows<Real>::slot_rows& kept_rows<Real>::kept(slot s) {
 template <class Real>
 void kept_rows<Real>::make(slot_rows& to, std::uint64_t columns) {
   settle();
+  for (auto& of : arriving_)
+    for (staged& c : of)
+      if (c.of == &to) c.wait(), c.of = nullptr;
   to = {};
   if (!file_) {
     to.data = buffer<Real>(tier::host, blocks_.back() * columns, x_.device(), "activations in host memory");
   } else {
-    std::uint64_t end = folder_->expected();
+    std::uint64_t const begin = end_;
     for (std::size_t b = 0; b + 1 < blocks_.size(); ++b) {
-      to.at.push_back(end);
-      end += (count(b) * columns * sizeof(Real) + page - 1) / page * page;
+      to.at.push_back(end_);
+      end_ += (count(b) * columns * sizeof(Real) + page - 1) / page * page;
     }
-    to.at.push_back(end);
+    to.at.push_back(end_);
     to.sums.resize(to.at.size() * pieces);
-    folder_->expect(end);
+    folder_->expect_more(end_ - begin);
   }
   to.columns = columns;
 }

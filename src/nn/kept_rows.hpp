@@ -27,9 +27,9 @@ class kept_rows {
     std::uint32_t layer;
     kind of;
   };
-  // `blocks`: where each begins, and the last ends. `scratch`: the folder of the file, which has no name; empty: in host memory.
+  // `blocks`: where each begins, and the last ends. `scratch`: the folder of the file, which has no name; null: in host memory.
   // errc::io, from every call: a folder that cannot be used, a full disk, a file that gives back other rows.
-  kept_rows(executor& x, std::vector<std::uint64_t> blocks, std::string const& scratch = {});
+  kept_rows(executor& x, std::vector<std::uint64_t> blocks, std::shared_ptr<scratch_folder> scratch = {});
 
   // A copy of the rows of block b, `columns` each, as they are when x has done what it was given. A step keeps all blocks of a slot.
   void keep(slot s, std::size_t b, row_block<Real const> rows, std::uint64_t columns);
@@ -64,8 +64,10 @@ class kept_rows {
     slot_rows* of = nullptr;
     std::size_t layer = 0, block = 0;
     std::vector<std::future<void>> work = {};
-    void wait() {
+    void wait() {  // behind an error the rows are nobody's
+      slot_rows* const whose = std::exchange(of, nullptr);
       for (auto& w : std::exchange(work, {})) w.get();
+      of = whose;
     }
   };
   std::uint64_t count(std::size_t b) const { return blocks_[b + 1] - blocks_[b]; }
@@ -85,15 +87,15 @@ class kept_rows {
   executor &x_, go_, come_;
   std::vector<std::uint64_t> blocks_;
   std::uint64_t largest_ = 1;
-  std::unique_ptr<scratch_folder> folder_;
+  std::shared_ptr<scratch_folder> folder_;
   std::unique_ptr<scratch_file> file_;
   std::deque<slot_rows> slots_;    // references stay
   leased<buffer<Real>> going_[2];  // x_ fills them, and go_ reads
   came_to came_[kinds][2];
   staged leaving_[2], arriving_[kinds][2];
-  staged* unwritten_ = nullptr;  // of leaving_, while the next block is made
-  std::uint64_t sent_ = 0, brought_[kinds] = {}, read_[kinds] = {};
-  event gone_;  // of the last copy to host memory
+  staged* unwritten_ = nullptr;                                                // of leaving_, while the next block is made
+  std::uint64_t sent_ = 0, brought_[kinds] = {}, read_[kinds] = {}, end_ = 0;  // end_: of what the file has room for
+  event gone_;                                                                 // of the last copy to host memory
   wait_at_end settled_{x_}, all_gone_{go_}, all_came_{come_};
 };
 

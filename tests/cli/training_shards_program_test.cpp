@@ -266,6 +266,8 @@ TEST(training_shards_program, goes_to_a_file_where_host_memory_is_too_small) {
   EXPECT_EQ(ran(at, train + "filed --scratch . --memory-limit 8MiB")["shards"]["activations"], "file");
   EXPECT_EQ(read_text(at / "filed"), read_text(at / "roomy"));
   EXPECT_EQ(at.shell(train + "none --memory-limit 8MiB").code, 1);
+  EXPECT_THAT(at.shell(train + "none --memory-limit 4MiB --activations host").err,
+              HasSubstr("raise the host budget (--memory-limit), keep activations in a file (--activations file --scratch FOLDER), take"));
 }
 
 // The strategy is chosen by measuring, reported with its reason, and with deterministic reduction gives equal bits; a checkpoint keeps it.
@@ -337,7 +339,8 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --activations file", 2, "--activations file: name a folder on a disk with room for them, with --scratch");
   says("--full --activations host --scratch .", 2, "--scratch .: activations go there");
   says("--scratch . --fanout 5,5", 2, "--scratch .: activations go there");
-  says("--full --activations file --scratch none", 1, "none: a scratch file cannot be made there: No such file or directory");
+  for (char const* const where : {"--activations file --scratch none", "--scratch none", "--scratch ''"})
+    says(fmt::format("--full {}", where), 2, "is not a folder; name one on a disk with room for activations");
   says("--full --shards 2 --activations host --shard-reduction fast", 2, "activations in host memory");
   says("--full --shard-dtype bf16", 2, "--shard-dtype goes with shards");
   says("--full --group ''", 2, "--group '': use one name");

@@ -23,7 +23,7 @@ using kept = kept_rows<float>;
 void expect_kept(executor& x, std::string const& scratch, std::uint64_t block) {
   std::vector<std::uint64_t> const blocks{0, 0, 5, 5, 5, 5 + block, 6 + block, 6 + block};
   std::uint64_t const all = blocks.back(), wide = 6, narrow = 3;
-  kept rows(x, blocks, scratch);
+  kept rows(x, blocks, scratch.empty() ? nullptr : std::make_shared<scratch_folder>(scratch));
   auto const value = [](int step, std::uint32_t layer, std::uint64_t row, std::uint64_t column) {
     return static_cast<float>(step * 1000 + static_cast<int>(layer * 500 + row * 10 + column));
   };
@@ -78,6 +78,7 @@ TEST_P(kept_rows_at, come_back_as_they_were_in_every_step) {
 // A file that is damaged, on a disk that is full or too small, in a folder that does not exist: one error, and the next step goes on.
 class kept_in_a_file : public in_a_folder {
  protected:
+  std::shared_ptr<scratch_folder> there = std::make_shared<scratch_folder>(folder);
   std::vector<std::uint64_t> blocks{0, 600, 1200, 1800};
   executor x{{device_kind::simulated}};
   buffer<float> from{x.near(), 1800 * 8, x.device(), "rows"};
@@ -96,7 +97,7 @@ class kept_in_a_file : public in_a_folder {
 };
 
 TEST_F(kept_in_a_file, tell_that_it_gives_back_others) {
-  kept rows(x, blocks, folder.string());
+  kept rows(x, blocks, there);
   keep(rows, 1);
   expect(rows, 1);
   keep(rows, 2);
@@ -114,12 +115,13 @@ TEST_F(kept_in_a_file, tell_that_it_gives_back_others) {
   EXPECT_THAT(
       error_of([&] { expect(rows, 2); }),
       AllOf(HasSubstr(folder.string()), HasSubstr("gives back other activations than were written, at byte 40960; check the disk")));
+  EXPECT_THAT(error_of([&] { rows.bring({0, kept::taken}, 2, 8); }), HasSubstr("gives back other activations"));  // nor later
   keep(rows, 3);
   expect(rows, 3);
 }
 
 TEST_F(kept_in_a_file, tell_that_the_disk_is_full) {
-  kept rows(x, blocks, folder.string());
+  kept rows(x, blocks, there);
   {
     full_disk const full(50000);
     EXPECT_THAT(
@@ -128,12 +130,15 @@ TEST_F(kept_in_a_file, tell_that_the_disk_is_full) {
   }
   keep(rows, 2);
   expect(rows, 2);
-  EXPECT_THAT(error_of([&] { kept(x, {0, 1}, at("none").string()); }), HasSubstr("a scratch file cannot be made there: No such file"));
+  EXPECT_THAT(error_of([&] {
+                kept(x, {0, 1}, std::make_shared<scratch_folder>(at("none")));
+              }),
+              HasSubstr("a scratch file cannot be made there: No such file"));
   std::vector<std::uint64_t> const huge{0, std::uint64_t{1} << 54};
   EXPECT_THAT(error_of([&] {
-                kept(x, huge, folder.string()).keep({0, kept::taken}, 0, {from.data(), 8}, 8);
+                kept(x, huge, there).keep({0, kept::taken}, 0, {from.data(), 8}, 8);
               }),
-              HasSubstr("the work needs about 576460752303423488 bytes of disk there"));
+              HasSubstr("the work needs about 576460752303484928 bytes of disk there"));  // with those of the other, on one disk
 }
 
 TEST(kept_rows, were_kept_before_they_come) {

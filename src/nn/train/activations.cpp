@@ -1,5 +1,9 @@
 // Where activations of full-graph steps stay: on the device if all fits there, else in host memory, as one shard trains, or in a file.
+#include <algorithm>
+#include <filesystem>
+
 #include "core/fail.hpp"
+#include "garner/memory.hpp"
 #include "memory/budget.hpp"
 #include "nn/decide_shards.hpp"
 #include "nn/infer/infer.hpp"
@@ -52,6 +56,8 @@ training_options training::impl::placed(gnn_model::parts const& m, training_grou
     fail(errc::usage,
          "scratch {}: full-graph steps of one device keep activations there by themselves, or with activations 'file'; leave it out",
          o.scratch);
+  if (std::error_code none; !o.scratch.empty() && !std::filesystem::is_directory(o.scratch, none))
+    fail(errc::usage, "scratch {}: is not a folder; name one on a disk with room for activations", o.scratch);
   if (!whole || o.activations == activation_place::device || on.several) {
     if (asked && on.several)
       fail(errc::usage, "{}: activations of several types of nodes stay on the device; leave activations out", on.name());
@@ -66,7 +72,9 @@ training_options training::impl::placed(gnn_model::parts const& m, training_grou
   shard_options how;
   how.host_activations = true;
   bool const near_is_host = !m.x.on_device();
-  std::uint64_t const left = host_budget().left(), free = !near_is_host ? free_near(m.x) : o.scratch.empty() ? ~std::uint64_t{0} : left;
+  std::uint64_t const left = std::min(host_budget().left(), host_memory_now().free()), free = !near_is_host       ? free_near(m.x)
+                                                                                              : o.scratch.empty() ? ~std::uint64_t{0}
+                                                                                                                  : left;
   auto const bytes = [&](shard_options const* by) { return bytes_for(m, on, o, by); };
   o.activations = activation_place::device;
   if (!asked && bytes(nullptr).device <= free) return o;
