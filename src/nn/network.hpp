@@ -256,7 +256,7 @@ class network {
   std::uint32_t rooms_at_ = 0;            // of a pass with `kept`: the layer that has the workspaces
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn
   column_sums<Real> sums_;
-  // With of_rows_ and of_taken_ in host memory: what goes there, on a stream of its own, while rows come. Who reads them waits for gone.
+  // With of_rows_ and of_taken_ in host memory: what goes there, on a stream of its own, while rows come. Later reads wait for gone.
   struct far_rows {
     executor go;
     leased<buffer<Real>> columns, panels[2];  // x fills them, and go reads
