@@ -56,6 +56,8 @@ class Shard:
     def cache(self, rows: torch.Tensor) -> torch.Tensor:
         """Rows that never change, as those of the table: others' come now, once, and no aggregation of this tensor exchanges any. All ranks."""
         self._refuse(rows)
+        if rows.device != self.device:  # no other rank has any
+            return rows
         self._kept = (rows, self._started(rows.detach(), False).wait().to(torch.float32))
         return rows
 

@@ -72,7 +72,7 @@ def sums(rank, said):
                             for adjacency in ("device", "host"):
                                 far = garner.torch.shard(g, groups[n], weighted=weighted, deterministic=True, adjacency=adjacency)
                                 far.device = torch.device("cuda")
-                                there = rows[part.nodes].requires_grad_()
+                                there = far.cache(rows[part.nodes].requires_grad_())
                                 summed = garner.torch.aggregate(there, far, how)
                                 summed.backward(gradient[part.nodes])
                                 assert torch.equal(summed, out) and torch.equal(there.grad, mine.grad), (how, adjacency)
