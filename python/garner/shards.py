@@ -126,7 +126,8 @@ def shard(graph: Graph, group: Any = None, *, side: str = "in", weighted: bool =
     side: 'in': a node takes up those whose edges lead to it. deterministic: edges are summed in the order of the adjacency, so
     that any number of ranks up to 48 gives the same bits; else own rows are summed while those of others come, which is faster. wire: what rows of others are rounded to: 'bf16', 'f16'.
     adjacency: 'host': it stays in host memory, and comes to the GPU for every aggregation. Rows of one rank may be in host memory too, as the result
-    is then: the GPU takes 64 columns of them at a time; in pinned memory (rows.pin_memory()) they come faster.
+    is then, pinned by torch, which rounds its bytes up to a power of two and keeps them for later results. The GPU takes 64 columns at a time; from
+    pinned memory (rows.pin_memory()) they come faster.
     device: where rows lie: None: torch's current GPU, else the CPU. timeout: as of garner.torch.ranks.
     Result: Shard. Errors: RankError names ranks with another Garner or another graph; UsageError.
     """
