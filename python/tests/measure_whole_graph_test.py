@@ -21,7 +21,7 @@ class MeasureWholeGraph(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             rows = json.loads(out.read_text())["rows"]
             self.assertEqual([(row["model"], row["way"]) for row in rows],
-                             [(model, way) for model in ("gcn", "sage") for way in ("in one piece", "one shard", "host")])
+                             [(model, way) for model in ("gcn", "sage") for way in ("in one piece", "one shard", "host", "a file")])
             self.assertTrue(all(row["same_losses"] for row in rows if row["way"] != "in one piece"))
             self.assertEqual(os.listdir(folder), ["whole.json"])
 
