@@ -312,7 +312,7 @@ def aggregated(w):
             expected = torch.zeros_like(there).index_add_(0, edges.keys // nodes, there[edges.keys % nodes])
             tally.wrong[0] += (found[:, column].detach().to(w.device, torch.float64) != expected).sum()
             tally.rows += nodes
-            tally.edges += len(edges.keys)  # of exact sums
+            tally.edges += len(edges.keys)
     tally.batches += 1
     return tally.close()
 
