@@ -121,6 +121,15 @@ class section {
   std::string html_;
 };
 
+// Of a file of a tool, with one figure.
+std::string measured_section(std::string const& heading, std::string const& name, auto const& run, figure const& f) {
+  fact_list facts(name, {});
+  facts.add("measured", run.date + (run.commit.empty() ? "" : ", commit " + run.commit)), facts.add("command", run.command);
+  section s(heading + ": " + name, facts);
+  s.add({f}, run.device);
+  return s.html();
+}
+
 extern char const* const style;  // of a page, as CSS
 
 }  // namespace garner::lab

@@ -35,13 +35,6 @@ figure remote_over_local(users_file const& f) {
 
 }  // namespace
 
-std::string section_of(named<users_file> const& n) {
-  users_file const& r = n.run;
-  fact_list facts(n.name, {});
-  facts.add("measured", r.date + (r.commit.empty() ? "" : ", commit " + r.commit)), facts.add("command", r.command);
-  section s("Users' scripts: " + n.name, facts);
-  s.add({remote_over_local(r)}, r.device);
-  return s.html();
-}
+std::string section_of(named<users_file> const& n) { return measured_section("Users' scripts", n.name, n.run, remote_over_local(n.run)); }
 
 }  // namespace garner::lab

@@ -41,12 +41,7 @@ figure epochs_by_memory(whole_file const& f) {
 }  // namespace
 
 std::string section_of(named<whole_file> const& n) {
-  whole_file const& r = n.run;
-  fact_list facts(n.name, {});
-  facts.add("measured", r.date + (r.commit.empty() ? "" : ", commit " + r.commit)), facts.add("command", r.command);
-  section s("Whole graphs larger than the GPU: " + n.name, facts);
-  s.add({epochs_by_memory(r)}, r.device);
-  return s.html();
+  return measured_section("Whole graphs larger than the GPU", n.name, n.run, epochs_by_memory(n.run));
 }
 
 }  // namespace garner::lab
