@@ -111,6 +111,7 @@ void kept_rows<Real>::keep(slot s, std::size_t b, row_block<Real const> rows, st
   drop_rows(x_, rows, row_block<Real>{packed, columns}, n, columns, {});
   lease<buffer<Real>*> made = by.filled(x_);
   staged& out = leaving_[turn];
+  if (unwritten_ == &out) unwritten_ = nullptr;  // of a step that failed: all blocks are kept again
   Real* const there = file_ ? staging(out, columns) : to.data.data() + blocks_[b] * columns;
   go_.copy(there, made.use(go_)->data(), n * columns * sizeof(Real));
   gone_.record(go_);

@@ -128,6 +128,10 @@ TEST_F(kept_in_a_file, tell_that_the_disk_is_full) {
         error_of([&] { keep(rows, 1), expect(rows, 1); }),
         AllOf(HasSubstr(folder.string()), HasSubstr("a scratch file cannot be written: File too large; the work needs about 61440 ")));
   }
+  {
+    full_disk const full(10000);  // while later blocks are kept
+    EXPECT_THAT(error_of([&] { keep(rows, 1); }), HasSubstr("a scratch file cannot be written"));
+  }
   keep(rows, 2);
   expect(rows, 2);
   EXPECT_THAT(error_of([&] {
