@@ -121,7 +121,7 @@ class section {
   std::string html_;
 };
 
-// Of a file of a tool, with one figure.
+// The section of a file that a tool wrote, with its one figure.
 std::string measured_section(std::string const& heading, std::string const& name, auto const& run, figure const& f) {
   fact_list facts(name, {});
   facts.add("measured", run.date + (run.commit.empty() ? "" : ", commit " + run.commit)), facts.add("command", run.command);
